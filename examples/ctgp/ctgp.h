@@ -250,6 +250,9 @@ int model_targets(ct_gp *gp, double **y);
 /* Opens a file and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
  * where the table does not have all of them. */
 int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how);
+/* Which of the chosen rows agree with a row of the model, in any order; of equal rows all. malloc'ed; free
+ * *learned in any case. */
+int frame_mark_learned(const frame *f, ct_gp *gp, bool **learned);
 
 /* -- folds.c: which rows are left out together -- */
 

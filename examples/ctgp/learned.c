@@ -37,16 +37,23 @@ static bool is_near(const ct_gp *gp, double a, double b, double largest)
     return fabs(a - b) <= 64 * (ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON) * largest;
 }
 
+/* The largest magnitude of each input and of the target, [d + 1]. */
+static void find_largest(const ct_gp *gp, const double *x, const double *y, double *largest)
+{
+    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    for (int64_t j = 0; j <= d; j++) {
+        largest[j] = 0;
+        for (int64_t i = 0; i < n; i++) largest[j] = fmax(largest[j], fabs(j < d ? x[i * d + j] : y[i]));
+    }
+}
+
 /* Keeps of the chosen rows those of the model, which are in the same order. */
 static int match(frame *f, const ct_gp *gp, const int64_t *cols, const double *x, const double *y,
                  double *largest)
 {
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     int64_t found = 0;
-    for (int64_t j = 0; j <= d; j++) {
-        largest[j] = 0;
-        for (int64_t i = 0; i < n; i++) largest[j] = fmax(largest[j], fabs(j < d ? x[i * d + j] : y[i]));
-    }
+    find_largest(gp, x, y, largest);
     for (int64_t k = 0; k < f->n_rows && found < n; k++) {
         bool same = true;
         for (int64_t j = 0; j <= d && same; j++)
@@ -81,5 +88,84 @@ int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *h
     free(y);
     free(largest);
     free(cols);
+    return result;
+}
+
+/* -- in any order ---------------------------------------------------------------------------------------- */
+
+/* A row of the model and a sum of its values, each with a weight of its own, by which the rows are sorted. */
+typedef struct keyed {
+    double key;
+    int64_t row;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *p = a, *q = b;
+    return (p->key > q->key) - (p->key < q->key);
+}
+
+/* Irregular weights make the sums of different rows differ. */
+static double add_key(int64_t j, double value, double largest)
+{
+    return largest > 0 ? (0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1)) * (value / largest) : 0;
+}
+
+static void mark(const frame *f, const ct_gp *gp, const int64_t *cols, const double *x, const double *y,
+                 const double *largest, keyed *sorted, bool *learned)
+{
+    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    for (int64_t i = 0; i < n; i++) {
+        sorted[i] = (keyed){ .row = i };
+        for (int64_t j = 0; j <= d; j++) sorted[i].key += add_key(j, j < d ? x[i * d + j] : y[i], largest[j]);
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, by_key);
+    const double slack = 256 * (double)(d + 1) * (ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON);
+    for (int64_t k = 0; k < f->n_rows; k++) {
+        double key = 0;
+        for (int64_t j = 0; j <= d; j++)
+            key += add_key(j, ct_table_at(f->table, f->rows[k], cols[j]), largest[j]);
+        int64_t low = 0, high = n; /* the first row of at least key - slack */
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            if (sorted[middle].key < key - slack)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        learned[k] = false;
+        for (; low < n && sorted[low].key <= key + slack && !learned[k]; low++) {
+            const int64_t i = sorted[low].row;
+            learned[k] = true;
+            for (int64_t j = 0; j <= d && learned[k]; j++)
+                learned[k] = is_near(gp, ct_table_at(f->table, f->rows[k], cols[j]),
+                                     j < d ? x[i * d + j] : y[i], largest[j]);
+        }
+    }
+}
+
+int frame_mark_learned(const frame *f, ct_gp *gp, bool **learned)
+{
+    const int64_t d = ct_gp_dims(gp), n = ct_gp_points(gp);
+    double *x = NULL, *y = NULL, *largest = malloc((size_t)(d + 1) * sizeof *largest);
+    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    keyed *sorted = malloc((size_t)n * sizeof *sorted);
+    *learned = calloc((size_t)f->n_rows, sizeof **learned);
+    int result = largest && cols && sorted && *learned
+                     ? GO_ON
+                     : fail(CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    for (int64_t j = 0; j <= d && result == GO_ON; j++)
+        cols[j] = ct_table_find(f->table, (j < d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
+    const bool known = result == GO_ON && cols[d] >= 0;
+    if (known) result = model_rows(gp, &x, &y);
+    if (known && result == GO_ON) {
+        find_largest(gp, x, y, largest);
+        mark(f, gp, cols, x, y, largest, sorted, *learned);
+    }
+    free(x);
+    free(y);
+    free(largest);
+    free(cols);
+    free(sorted);
     return result;
 }

@@ -37,7 +37,7 @@ drawn() {
 values() { block "$1" | awk -v c="$2" '!($c in seen) { seen[$c]; n++ } END { print n + 0 }'; }
 # All numbers of all blocks lie on the axes.
 on_axes() {
-    { block curve; block data; } |
+    { block curve; block learned; block others; } |
         awk '{ for (i = 1; i <= NF; i++) bad += !($i >= 0 && $i <= 1) } END { exit bad > 0 || NR < 1 }'
 }
 # wave BLOCK COLUMN: the column is about half way up on average, with a large variance.
@@ -47,15 +47,15 @@ wave() {
 }
 
 that 'a large offset in y' drawn big_y 'scale * rbf' "$(rows 60 'i / 6' "1e9 + $wave")"
-that 'is a wave, with all its values' wave data 2
-that 'sixty of them' test "$(values data 2)" -eq 60
+that 'is a wave, with all its values' wave learned 2
+that 'sixty of them' test "$(values learned 2)" -eq 60
 that 'labels count from the offset' grep -qx "set ylabel 'y - 1e+09'" script
 at='0\.[0-9]+'
 that 'in numbers that can be read' \
     grep -qE "^set ytics \('-1' $at, '-0\.5' $at, '0' $at, '0\.5' $at, '1' $at\)$" script
 that 'on the axes' on_axes
 that 'a large offset in x' drawn big_x 'scale * rbf' "$(rows 60 '1e12 + i' "$wave")"
-that 'keeps x apart' test "$(values data 1)" -eq 60
+that 'keeps x apart' test "$(values learned 1)" -eq 60
 that 'and the grid' test "$(values curve 1)" -ge 500
 that 'its label' grep -qx "set xlabel 'x - 1e+12'" script
 that 'on these axes' on_axes
@@ -88,9 +88,95 @@ for line in open("script"):
     if line.startswith("$"): name = line.split()[0]; rows[name] = []
     elif len(line.split()) in (2, 4) and line[0].isdigit():
         rows[name].append([float(v) for v in line.split()])
-curve, data = rows["$curve"], rows["$data"]
+curve, data = rows["$curve"], [r[:2] for r in rows["$learned"]]
 assert sum(min(abs(y - r[1]) for r in curve if abs(r[0] - x) < 2e-3) < 1e-6 for x, y in data) >= 45
 PYTHON
+
+# -- titles, dates, levels and panels --
+that 'the title has the file and the kernel' \
+    grep -qF "set title 'rough.ctgp: scale * matern12' . \"\\n\" . 'n=50  rmse=" script
+# tics: the labels of the x axis.
+tics() {
+    sed -n "s/^set xtics [^(]*(\(.*\))$/\1/p" script | tail -n 1 | grep -o "'[^ ]*'" | tr -d "'" | xargs
+}
+# dated NAME AWK: a model of a table of dates that AWK prints, and its plot.
+dated() {
+    awk "BEGIN { print \"date,y\"; $2 }" >"$1.csv"
+    "$ctgp" fit "$1.csv" --target y --kernel 'scale * rbf' --max-iter 10 --model "$1.ctgp" >log 2>err &&
+        "$ctgp" plot "$1.ctgp" "$1.csv" --out "$1.svg" >log 2>err && test -s "$1.svg"
+}
+that 'dates of years' dated years \
+    'for (i = 0; i < 48; i++) printf "%d-%02d-01,%g\n", 2019 + i / 12, i % 12 + 1, sin(i / 4)'
+that 'have whole years' test "$(tics)" = '2019 2020 2021 2022 2023'
+that 'where they begin' python3 - <<'PYTHON'
+import datetime, re
+day = lambda text: datetime.date.fromisoformat(text).toordinal()
+lo, hi = day("2019-01-01"), day("2022-12-01")
+lo, hi = lo - 0.05 * (hi - lo), hi + 0.05 * (hi - lo)
+line = [l for l in open("script") if l.startswith("set xtics")][-1]
+tics = re.findall(r"'(\d+)' ([0-9.e-]+)", line)
+assert len(tics) == 5
+for year, at in tics: assert abs(float(at) - (day(year + "-01-01") - lo) / (hi - lo)) < 1e-9, (year, at)
+PYTHON
+that 'dates of months' dated months \
+    'for (i = 0; i < 60; i++) printf "2024-%02d-%02d,%g\n", 1 + i / 12, 1 + 2 * (i % 12), sin(i / 4)'
+that 'have whole months' test "$(tics)" = '2024-01 2024-02 2024-03 2024-04 2024-05'
+that 'hours' dated hours \
+    'for (i = 0; i < 40; i++) printf "2024-02-%02dT%02d:30,%g\n", 28 + int(i / 24), i % 24, sin(i / 4)'
+that 'have whole hours, and days at midnight' test "$(tics)" = \
+    '2024-02-28 2024-02-28T12:00 2024-02-29 2024-02-29T12:00'
+printf "when,colour,y\n" >levels.csv
+awk 'BEGIN { split("red,green,it'"'"'s", c, ","); for (i = 0; i < 45; i++)
+    printf "2024-01-%02d,%s,%.17g\n", 1 + i % 31, c[1 + i % 3], i % 3 + sin(i) }' >>levels.csv
+"$ctgp" fit levels.csv --target y --features colour --kernel 'scale * category' --max-iter 10 \
+    --model level.ctgp >log 2>err
+that 'one category' "$ctgp" plot level.ctgp levels.csv --out level.svg
+that 'has its levels as tics' grep -qE \
+    "^set xtics norotate \('green' 0\.16.*, 'it''s' 0\.5, 'red' 0\.8" script
+that 'and a point with an interval for each' test "$(block curve | wc -l)" -eq 3
+# The model learns the first 30 rows; the table has them in another order, and 15 others.
+head -n 31 levels.csv >first.csv
+{ head -n 1 levels.csv && tail -n +2 levels.csv | sort -t, -k3; } >mixed.csv
+"$ctgp" fit first.csv --target y --kernel 'scale * rbf(dims=0) * category(dims=1)' --max-iter 10 \
+    --model both.ctgp >log 2>err
+that 'several inputs' "$ctgp" plot both.ctgp mixed.csv --out both.svg
+# panel N BLOCK: the rows of a block in the N-th place that it is written.
+panel() {
+    awk -v n="$1" -v b="\$$2 << EOD" \
+        '$0 == b { k++; on = 1; next } $1 == "EOD" { on = 0 } on && k == n' script
+}
+that 'learned rows are found in any order' test "$(panel 1 learned | wc -l)" -eq 30
+that 'and the others' test "$(panel 1 others | wc -l)" -eq 15
+that 'they are in the key' sh -c "grep -q \"title 'learned rows'.*title 'rows not learned'\" script"
+that 'four panels' test "$(grep -c '^plot ' script)" -eq 4
+that 'the effect of a date' test "$(panel 1 effect | wc -l)" -eq 101
+that 'and of a category' test "$(panel 2 effect | wc -l)" -eq 3
+that 'the effect is the mean with the other input at its median' python3 - "$ctgp" <<'PYTHON'
+import csv, re, subprocess, sys
+rows = list(csv.DictReader(open("mixed.csv")))
+day = sorted(r["when"] for r in rows)[len(rows) // 2]
+with open("at.csv", "w") as f:
+    f.write("when,colour\n" + "".join(f"{day},{c}\n" for c in ("green", "it's", "red")))
+command = [sys.argv[1], "predict", "both.ctgp", "at.csv"]
+out = subprocess.run(command, capture_output=True, text=True).stdout
+mean = [float(r["mean"]) for r in csv.DictReader(out.splitlines())]
+text = open("script").read()
+block = text.split("$effect << EOD\n")[2].split("EOD")[0]
+effect = [[float(v) for v in line.split()] for line in block.splitlines()]
+axis = [line for line in text.splitlines() if line.startswith("set ytics")][-1]
+tics = re.findall(r"'([-0-9.e]+)' ([0-9.e-]+)", axis)
+(a, u), (b, v) = [(float(p), float(q)) for p, q in (tics[0], tics[-1])]
+for e, m in zip(effect, mean):
+    assert abs(a + (e[1] - u) / (v - u) * (b - a) - m) < 1e-6 * max(1, abs(m)), (e, m)
+PYTHON
+tail -n 15 levels.csv | sed '1i when,colour,y' >rest.csv
+that 'rows never seen' "$ctgp" plot both.ctgp rest.csv --out rest.svg
+that 'are not learned' test "$(panel 1 learned | wc -l) $(panel 1 others | wc -l)" = '0 15'
+that 'nor in the key' sh -c '! grep -q "learned rows" script'
+awk "BEGIN { print \"x,y\"; $(rows 2500 'i / 100' 'sin(i)') }" >dense.csv
+that 'few rows are opaque' grep -q "points pt 7 ps 0.5 lc rgb '#00" script
+that 'many rows' "$ctgp" plot plain.ctgp dense.csv --out dense.svg
+that 'are small and transparent' grep -q "points pt 7 ps 0.2 lc rgb '#A0" script
 
 # The name of a column cannot end a line of the script.
 printf '"x\n!touch pwned\n",y\n' >evil.csv

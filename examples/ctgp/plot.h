@@ -1,0 +1,72 @@
+/* ctgp plot: what its files share. */
+#ifndef CTGP_PLOT_H
+#define CTGP_PLOT_H
+
+#include "ctgp.h"
+
+#include <math.h>
+
+/* -- plot_gnuplot.c -- */
+
+/* 'text' in single quotes. */
+void quote(FILE *out, const char *text);
+/* Cuts a text of more than `most` bytes and puts an ellipsis there. */
+void shorten(char *text, size_t most);
+/* `title` and `below` it (may be empty). panels > 1: that many beside and below each other. */
+void write_header(FILE *script, const char *picture, bool png, const char *title, const char *below,
+                  int64_t panels);
+int run_gnuplot(const char *script);
+
+/* -- plot_axis.c -- */
+
+/* Gnuplot loses digits of numbers that are nearly equal, or very large or small. It is sent shares of the
+ * axis, in 0..1, and the tics with their labels. */
+typedef struct axis {
+    double lo, hi;
+} axis;
+
+static const axis empty_axis = { INFINITY, -INFINITY };
+
+/* Extends the axis to the value, where that is finite. */
+void cover(axis *a, double value);
+/* Adds shares of its length at the ends. */
+void widen(axis *a, double below, double above);
+double share(const axis *a, double value);
+/* The range, about `most` tics and the label of axis `which`, 'x' or 'y'. */
+int write_axis(FILE *script, char which, const axis *a, int most, const char *name, const char *suffix);
+/* The axis of an input with values in [lo, hi]; of a category it has all levels, at 0, 1, 2, ... */
+axis column_axis(const ct_column *column, double lo, double hi);
+/* The same for an input as x: dates where it is a time, names of the levels where it is a category. */
+int write_column_axis(FILE *script, const axis *a, int most, const ct_column *column);
+
+/* -- plot_points.c: rows of the table as points -- */
+
+typedef struct points {
+    int64_t n;
+    const bool *learned;   /* [n]; may be NULL, for none */
+    double *x, *y, *width; /* [n], one allocation; width: half a bar's length, 0 for no bar */
+} points;
+
+/* All values NaN. Free x in any case. */
+int points_make(points *q, int64_t n, const bool *learned);
+/* The data blocks $learned and $others of a script. A row that is not finite is left out. */
+void points_write(FILE *script, const points *q, const axis *x, const axis *y);
+/* What the plot command says of them, each with ", " before; with their key. */
+void points_plot(FILE *script, const points *q, bool bars, bool key);
+
+/* -- plot_curve.c: one input -- */
+
+int write_curve(FILE *script, ct_gp *gp, const prediction *p, const bool *learned);
+
+/* Mean and standard deviation at n points x (n, d), with the noise or without. */
+int predict_points(ct_gp *gp, int64_t n, const double *x, bool noise, double *mean, double *std);
+
+/* -- plot_many.c, plot_effects.c: several inputs -- */
+
+int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const bool *learned);
+
+/* Panels of the effect of each input, at most MOST_EFFECTS, chosen by the range of the mean. */
+enum { MOST_EFFECTS = 25 };
+int write_effects(FILE *script, ct_gp *gp, const prediction *p);
+
+#endif

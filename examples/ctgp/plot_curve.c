@@ -1,0 +1,180 @@
+/* ctgp plot of one input: data, and the curve over their range and a twentieth beyond, or a point with its
+ * interval for each level of a category. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct curve {
+    int64_t n;
+    double *x, *mean, *std; /* one allocation, that of x */
+} curve;
+
+/* MOST points are predicted, and COLUMNS of the picture drawn. */
+enum { LEAST = 500, MOST = 20000, COLUMNS = 1600 };
+
+/* The largest step that shows the kernel's fastest wave: ten to a lengthscale, twenty to a period p, and in a
+ * periodic kernel also ten to l p / 2π, over which it falls as an rbf does over a lengthscale. */
+static double finest_step(const ct_gp *gp)
+{
+    double step = INFINITY, round_lengthscale = INFINITY;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        bool lengthscale = strstr(p->name, ".lengthscale"), period = strstr(p->name, ".period");
+        if (!strncmp(p->name, "linear", 6) || !strncmp(p->name, "poly", 4)) continue;
+        if (period) step = fmin(step, p->value / 20);
+        if (period && !strncmp(p->name, "periodic", 8))
+            step = fmin(step, round_lengthscale * p->value / (2 * acos(-1)) / 10);
+        if (lengthscale && p->unit == CT_UNIT_INPUT) step = fmin(step, p->value / 10);
+        if (lengthscale && p->unit != CT_UNIT_INPUT)
+            round_lengthscale = p->value; /* comes before its period */
+    }
+    return step;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+static int curve_allocate(curve *c, int64_t n)
+{
+    c->n = n;
+    c->x = malloc((size_t)(3 * n) * sizeof *c->x);
+    if (!c->x) return fail(CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
+    c->mean = c->x + n, c->std = c->mean + n;
+    return GO_ON;
+}
+
+static int curve_levels(curve *c, const ct_column *category)
+{
+    int result = curve_allocate(c, category->n_levels);
+    for (int64_t i = 0; i < c->n && result == GO_ON; i++) c->x[i] = (double)i;
+    return result;
+}
+
+/* Chooses the points. Where the kernel asks for more than MOST, they lie at irregular distances, as equal
+ * ones could show a slow wave that is not there, and where the data are, which such a curve visits by
+ * spikes. */
+static int curve_place(curve *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+{
+    double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
+    bool regular = wanted <= MOST;
+    int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
+    int result = curve_allocate(c, regular ? n : n + p->data.n_rows);
+    if (result != GO_ON) return result;
+    for (int64_t i = 0; i < c->n; i++) {
+        double at = (double)i;
+        c->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
+                  : regular ? x->lo + length * at / (double)(n - 1)
+                            : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
+    }
+    if (!regular) qsort(c->x, (size_t)c->n, sizeof *c->x, ascending);
+    return GO_ON;
+}
+
+int predict_points(ct_gp *gp, int64_t n, const double *x, bool noise, double *mean, double *std)
+{
+    ct_device *device = ct_gp_device(gp);
+    size_t bytes = (size_t)n * sizeof(double);
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(n, ct_gp_dims(gp)), x);
+    ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(n)), *v = ct_empty(device, CT_F64, ct_shape1(n));
+    bool good = X && m && v && !(noise ? ct_gp_predict_noisy : ct_gp_predict)(gp, X, m, v) &&
+                !ct_read(m, mean, bytes) && !ct_read(v, std, bytes);
+    ct_release(X);
+    ct_release(m);
+    ct_release(v);
+    if (!good) return fail_device(device, NULL);
+    for (int64_t i = 0; i < n; i++) std[i] = sqrt(std[i]);
+    return GO_ON;
+}
+
+/* Each column of the picture: its highest and lowest mean, in their order, and the band's outermost ends. */
+static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
+{
+    int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;
+    fputs("$curve << EOD\n", script);
+    for (int64_t k = 0; k < columns; k++) {
+        int64_t from = k * c->n / columns, to = (k + 1) * c->n / columns, low = from, high = from;
+        axis band = empty_axis;
+        for (int64_t i = from; i < to; i++) {
+            cover(&band, c->mean[i] - Z95 * c->std[i]), cover(&band, c->mean[i] + Z95 * c->std[i]);
+            if (c->mean[i] < c->mean[low]) low = i;
+            if (c->mean[i] > c->mean[high]) high = i;
+        }
+        const int64_t shown[] = { low < high ? low : high, low < high ? high : low };
+        for (int j = 0; j < (low == high ? 1 : 2); j++)
+            fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, c->x[shown[j]]),
+                    share(y, c->mean[shown[j]]), share(y, band.lo), share(y, band.hi));
+    }
+    fputs("EOD\n", script);
+}
+
+/* Rows of one level lie beside each other, so that each can be seen. */
+static double spread(const ct_column *input, int64_t i)
+{
+    return input->kind == CT_COLUMN_CATEGORY ? 0.3 * fmod((double)i * (sqrt(5) - 1) / 2, 1) + 0.1 : 0;
+}
+
+static void write_plot(FILE *script, const ct_gp *gp, const points *q)
+{
+    const ct_gp_noise noise = ct_gp_get_options(gp).noise;
+    const bool average =
+        noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS || noise == CT_NOISE_BY_LEVEL;
+    const char *which = average ? " with the average noise" : "";
+    if (ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY) {
+        fprintf(script,
+                "plot $curve using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 2 lc rgb '#1f5f99' "
+                "title 'mean, 95 %% interval%s'",
+                which);
+        points_plot(script, q, false, true);
+    } else {
+        fprintf(script, "plot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 %% interval%s'",
+                which);
+        points_plot(script, q, false, true);
+        fputs(", $curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title 'mean'", script);
+    }
+    fputs("\n", script);
+}
+
+/* The points of the curve, or one for each level. */
+static int curve_make(curve *c, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+{
+    const ct_column *input = ct_gp_input(gp, 0);
+    int result = input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, x, p, x_col);
+    return result == GO_ON ? predict_points(gp, c->n, c->x, true, c->mean, c->std) : result;
+}
+
+int write_curve(FILE *script, ct_gp *gp, const prediction *p, const bool *learned)
+{
+    const ct_column *input = ct_gp_input(gp, 0);
+    const int64_t x_col = ct_table_find(p->data.table, input->name);
+    axis x = empty_axis, y = empty_axis;
+    points q;
+    curve c = { 0 };
+    int result = points_make(&q, p->data.n_rows, learned);
+    for (int64_t i = 0; i < q.n && result == GO_ON; i++) {
+        q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
+        if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
+        q.width[i] = 0;
+        cover(&x, q.x[i]), cover(&y, q.y[i]);
+        q.x[i] += spread(input, i);
+    }
+    x = column_axis(input, x.lo, x.hi);
+    if (result == GO_ON) result = write_column_axis(script, &x, 7, input);
+    if (result == GO_ON) result = curve_make(&c, gp, &x, p, x_col);
+    for (int64_t i = 0; i < c.n && result == GO_ON; i++)
+        cover(&y, c.mean[i] - Z95 * c.std[i]), cover(&y, c.mean[i] + Z95 * c.std[i]);
+    widen(&y, 0.03, 0.12); /* above is the key */
+    if (result == GO_ON) result = write_axis(script, 'y', &y, 7, ct_gp_output(gp)->name, "");
+    if (result == GO_ON) {
+        curve_write(script, &c, &x, &y);
+        points_write(script, &q, &x, &y);
+        write_plot(script, gp, &q);
+    }
+    free(c.x);
+    free(q.x);
+    return result;
+}

@@ -1,0 +1,159 @@
+/* ctgp plot: the effect of each input, the mean with its 95 % interval over the range of the input, while the
+ * others are held at their median in the table, or at their most frequent level. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points of a curve. */
+enum { CURVE = 101 };
+
+typedef struct effect {
+    int64_t input, n, from; /* its points are from, ..., from + n - 1 of all  */
+    double lo, hi, median;  /* in the table; of a category the most frequent level */
+    double range;           /* of the mean */
+} effect;
+
+typedef struct effects {
+    int64_t d, n;
+    effect *inputs;     /* [d] */
+    double *mean, *std; /* [n], one allocation, that of mean */
+} effects;
+
+static int ascending(const void *a, const void *b)
+{
+    const double *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+/* Of sorted values. */
+static double most_frequent(const double *values, int64_t n)
+{
+    double best = values[0];
+    for (int64_t i = 0, from = 0, longest = 0; i < n; i++) {
+        if (values[i] != values[from]) from = i;
+        if (i - from + 1 > longest) longest = i - from + 1, best = values[i];
+    }
+    return best;
+}
+
+static int summarise(effects *e, const ct_gp *gp, const prediction *p)
+{
+    const int64_t rows = p->data.n_rows;
+    double *values = malloc((size_t)rows * sizeof *values);
+    if (!values) return fail(CODE_MEMORY, "no memory for %lld values", (long long)rows);
+    e->n = 0;
+    for (int64_t j = 0; j < e->d; j++) {
+        const ct_column *input = ct_gp_input(gp, j);
+        const int64_t col = ct_table_find(p->data.table, input->name);
+        for (int64_t i = 0; i < rows; i++) values[i] = ct_table_at(p->data.table, p->data.rows[i], col);
+        qsort(values, (size_t)rows, sizeof *values, ascending);
+        const bool category = input->kind == CT_COLUMN_CATEGORY;
+        e->inputs[j] = (effect){
+            .input = j,
+            .n = category ? input->n_levels : CURVE,
+            .from = e->n,
+            .lo = values[0],
+            .hi = values[rows - 1],
+            .median = category ? most_frequent(values, rows)
+                               : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2],
+        };
+        e->n += e->inputs[j].n;
+    }
+    free(values);
+    return GO_ON;
+}
+
+/* Value of the effect's own input at its point i. */
+static double place(const effect *f, bool category, int64_t i)
+{
+    const double t = (double)i / (CURVE - 1);
+    return category ? (double)i : (1 - t) * f->lo + t * f->hi;
+}
+
+static int predict_effect(effects *e, ct_gp *gp, effect *f)
+{
+    const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
+    double *x = malloc((size_t)(f->n * e->d) * sizeof *x); /* (n, d) */
+    if (!x) return fail(CODE_MEMORY, "no memory for the effects");
+    for (int64_t i = 0; i < f->n; i++) {
+        for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
+        x[i * e->d + f->input] = place(f, category, i);
+    }
+    int result = predict_points(gp, f->n, x, false, e->mean + f->from, e->std + f->from);
+    axis range = empty_axis;
+    for (int64_t i = 0; i < f->n && result == GO_ON; i++) cover(&range, e->mean[f->from + i]);
+    f->range = range.hi - range.lo;
+    free(x);
+    return result;
+}
+
+static int effects_make(effects *e, ct_gp *gp, const prediction *p)
+{
+    *e = (effects){ .d = ct_gp_dims(gp) };
+    e->inputs = malloc((size_t)e->d * sizeof *e->inputs);
+    int result = e->inputs ? summarise(e, gp, p) : fail(CODE_MEMORY, "no memory for the effects");
+    if (result != GO_ON) return result;
+    e->mean = malloc((size_t)(2 * e->n) * sizeof *e->mean);
+    if (!e->mean) return fail(CODE_MEMORY, "no memory for the effects");
+    e->std = e->mean + e->n;
+    for (int64_t j = 0; j < e->d && result == GO_ON; j++) result = predict_effect(e, gp, e->inputs + j);
+    return result;
+}
+
+/* The widest first. */
+static int by_range(const void *a, const void *b)
+{
+    const effect *p = a, *q = b;
+    return (p->range < q->range) - (p->range > q->range);
+}
+
+static int by_input(const void *a, const void *b)
+{
+    const effect *p = a, *q = b;
+    return (p->input > q->input) - (p->input < q->input);
+}
+
+static int write_effect(FILE *script, const effects *e, const effect *f, const ct_column *input,
+                        const axis *y)
+{
+    const bool category = input->kind == CT_COLUMN_CATEGORY;
+    const axis x = column_axis(input, f->lo, f->hi);
+    int result = write_column_axis(script, &x, 4, input);
+    if (result != GO_ON) return result;
+    fputs("$effect << EOD\n", script);
+    for (int64_t i = 0; i < f->n; i++) {
+        const double mean = e->mean[f->from + i], width = Z95 * e->std[f->from + i];
+        fprintf(script, "%.17g %.17g %.17g %.17g\n", share(&x, place(f, category, i)), share(y, mean),
+                share(y, mean - width), share(y, mean + width));
+    }
+    fputs(category
+              ? "EOD\nplot $effect using 1:2:3:4 with yerrorbars pt 7 ps 0.6 lw 2 lc rgb '#1f5f99' notitle\n"
+              : "EOD\nplot $effect using 1:3:4 with filledcurves lc rgb '#bcd7ee' notitle, "
+                "$effect using 1:2 with lines lw 2 lc rgb '#1f5f99' notitle\n",
+          script);
+    return GO_ON;
+}
+
+/* All panels have one y axis. */
+int write_effects(FILE *script, ct_gp *gp, const prediction *p)
+{
+    effects e;
+    axis y = empty_axis;
+    int result = effects_make(&e, gp, p);
+    const int64_t shown = e.d < MOST_EFFECTS ? e.d : MOST_EFFECTS;
+    if (result == GO_ON) {
+        qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
+        qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
+        for (int64_t i = 0; i < e.n; i++)
+            cover(&y, e.mean[i] - Z95 * e.std[i]), cover(&y, e.mean[i] + Z95 * e.std[i]);
+        widen(&y, 0.03, 0.03);
+        result = write_axis(script, 'y', &y, 6, ct_gp_output(gp)->name, ", mean with 95 %");
+    }
+    for (int64_t j = 0; j < shown && result == GO_ON; j++)
+        result = write_effect(script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
+    free(e.inputs);
+    free(e.mean);
+    return result;
+}

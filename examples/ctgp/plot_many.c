@@ -1,0 +1,70 @@
+/* ctgp plot of several inputs: predicted against observed, residuals, and the effect of each input. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Predicted against observed, with 95 % bars. */
+static int write_observed(FILE *script, const char *name, const points *q)
+{
+    axis x = empty_axis, y;
+    for (int64_t i = 0; i < q->n; i++)
+        if (isfinite(q->x[i]))
+            cover(&x, q->x[i]), cover(&x, q->y[i] - q->width[i]), cover(&x, q->y[i] + q->width[i]);
+    y = x;
+    widen(&x, 0.03, 0.03);
+    widen(&y, 0.03, 0.2); /* above is the key */
+    int result = write_axis(script, 'x', &x, 4, name, ", observed");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, 6, name, ", predicted with 95 %");
+    if (result != GO_ON) return result;
+    points_write(script, q, &x, &y);
+    fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, x.lo), share(&y, x.hi));
+    fputs("plot $exact with lines lw 1 dt 2 lc rgb '#808080' notitle", script);
+    points_plot(script, q, true, true);
+    fputs("\n", script);
+    return GO_ON;
+}
+
+/* Observed minus predicted, against predicted. */
+static int write_residuals(FILE *script, const char *name, points *q)
+{
+    axis x = empty_axis, y = { 0, 0 };
+    for (int64_t i = 0; i < q->n; i++) {
+        const double residual = q->x[i] - q->y[i];
+        q->x[i] = q->y[i], q->y[i] = residual, q->width[i] = 0;
+        if (isfinite(residual)) cover(&x, q->x[i]), cover(&y, residual);
+    }
+    widen(&x, 0.03, 0.03);
+    widen(&y, 0.05, 0.05);
+    int result = write_axis(script, 'x', &x, 4, name, ", predicted");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, 6, name, ", residual");
+    if (result != GO_ON) return result;
+    points_write(script, q, &x, &y);
+    fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, 0), share(&y, 0));
+    fputs("plot $exact with lines lw 1 dt 2 lc rgb '#808080' notitle", script);
+    points_plot(script, q, false, false);
+    fputs("\n", script);
+    return GO_ON;
+}
+
+int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const bool *learned)
+{
+    const char *name = ct_gp_output(gp)->name;
+    points q;
+    bool any = false;
+    int result = points_make(&q, p->data.n_rows, learned);
+    for (int64_t i = 0; i < q.n && result == GO_ON && p->target >= 0; i++) {
+        q.x[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
+        q.y[i] = p->mean[i], q.width[i] = Z95 * p->std[i];
+        any |= isfinite(q.x[i]);
+    }
+    if (result == GO_ON && !any)
+        result = fail(CODE_DATA,
+                      "%s: a model of several inputs is drawn against its target, which is missing here",
+                      p->data.path);
+    if (result == GO_ON) result = write_observed(script, name, &q);
+    if (result == GO_ON) result = write_residuals(script, name, &q);
+    if (result == GO_ON) result = write_effects(script, gp, p);
+    free(q.x);
+    return result;
+}
