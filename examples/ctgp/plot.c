@@ -15,7 +15,7 @@ static void write_title(const ct_gp *gp, const char *model, char *title, size_t 
     shorten(name, 40);
     kernel_text(gp, kernel, sizeof kernel);
     shorten(kernel, 80);
-    snprintf(title, size, "%s: %s", name, kernel);
+    snprintf(title, size, "%.160s: %.320s", name, kernel);
 }
 
 /* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
