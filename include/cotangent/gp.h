@@ -81,7 +81,8 @@ typedef struct ct_gp_options {
     ct_gp_priors priors;
     /* (n), not negative, in units of y²; copied. For CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS. */
     const ct_tensor *noise_variances;
-    /* (n), f64, f32 or i64: any numbers that tell the level of each row; copied. For CT_NOISE_BY_LEVEL. */
+    /* (n), f64, f32 or i64 within ±2^53: any numbers that tell the level of each row; copied. For
+     * CT_NOISE_BY_LEVEL. */
     const ct_tensor *noise_levels;
     ct_gp_standardize standardize;
     /* For CT_MEAN_BASIS: the functions of the trend in the names of the inputs, such as "1 + x + x^2 + x*z".

@@ -485,6 +485,8 @@ static void nonsense_is_refused(void **state)
               *few = tensor(CT_F64, ct_shape1(NOISE_POINTS - 1), x);
     x[3] = NAN;
     ct_tensor *lacking = tensor(CT_F64, ct_shape1(NOISE_POINTS), x);
+    const int64_t ids[NOISE_POINTS] = { 1, 2, 9007199254740992, 9007199254740993 }; /* one double */
+    ct_tensor *long_ids = assert_tensor(ct_from(device, CT_I64, ct_shape1(NOISE_POINTS), ids), device);
     const struct {
         ct_gp_options options;
         ct_status status;
@@ -494,6 +496,7 @@ static void nonsense_is_refused(void **state)
         { { .noise_levels = levels }, CT_EINVAL, "noise_levels belong" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = few }, CT_ESHAPE, "noise_levels must be n numbers" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = lacking }, CT_EINVAL, "noise_levels: row 3 is NaN" },
+        { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = long_ids }, CT_EINVAL, "row 2 leaves ±2^53" },
         { { .noise = (ct_gp_noise)(CT_NOISE_INPUTS + 1) }, CT_EINVAL, "no such value" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -520,7 +523,8 @@ static void nonsense_is_refused(void **state)
     assert_failed(ct_gp_noise_at(gp, Xs, wrong, out), device, CT_EINVAL, "row 1 is -1, which is no variance");
     ct_gp_free(gp);
     ct_gp_free(plain);
-    ct_release(X), ct_release(y), ct_release(levels), ct_release(few), ct_release(lacking);
+    ct_release(X), ct_release(y), ct_release(levels), ct_release(few), ct_release(lacking),
+        ct_release(long_ids);
     ct_release(Xs), ct_release(unknown), ct_release(targets), ct_release(out), ct_release(wrong);
 }
 

@@ -193,7 +193,7 @@ static void out_of_memory(void **state)
 {
     (void)state;
     int dims[] = { 0, 2 };
-    const ct_column columns[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
+    const ct_column columns[] = { { .name = "x" }, { .name = "y" } };
 #define CONSTRUCTOR(CODE, name, ...) ct_kernel_##name,
     ct_kernel *(*const leaves[])(void) = { CT_PLAIN_PROFILES(CONSTRUCTOR) ct_kernel_constant };
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
@@ -210,7 +210,8 @@ static void out_of_memory(void **state)
         alloc_fail_at(at);
         ct_kernel *k =
             ct_kernel_sum(ct_kernel_scale(ct_kernel_ard(ct_kernel_active(ct_kernel_rbf(), dims, 2))),
-                          ct_kernel_parse_named("white + scale * poly(dims=b, lengthscale=2)", columns, 3));
+                          ct_kernel_sum(ct_kernel_parse("white + scale * poly(dims=1, lengthscale=2)"),
+                                        ct_kernel_parse_named("category(dims=y)", columns, 2)));
         ct_status bound = ct_kernel_bind(k, 3);
         ct_kernel *copy = ct_kernel_copy(k);
         bool refused = alloc_refused();

@@ -62,10 +62,15 @@ ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
 {
     double *x = ct__gp_doubles(levels);
     if (!x) return ct_last_status(gp->device);
+    const bool whole = ct_tensor_dtype(levels) == CT_I64;
     for (int64_t i = 0; i < gp->n; i++) {
-        if (isfinite(x[i])) continue;
-        ct_status s = ct_device_fail(gp->device, CT_EINVAL, "noise_levels: row %lld is %s: leave it out",
-                                     (long long)i, isnan(x[i]) ? "NaN" : "infinite");
+        const char *why = isnan(x[i])   ? "is NaN: leave it out"
+                          : isinf(x[i]) ? "is infinite: leave it out"
+                          : whole && fabs(x[i]) >= 9007199254740992.0
+                              ? "leaves ±2^53: number the levels from 0"
+                              : NULL;
+        if (!why) continue;
+        ct_status s = ct_device_fail(gp->device, CT_EINVAL, "noise_levels: row %lld %s", (long long)i, why);
         free(x);
         return s;
     }
