@@ -147,11 +147,11 @@ axis column_axis(const ct_column *column, double lo, double hi)
     return a;
 }
 
-/* Every level, or with more than 40 every second, third, ... one. */
+/* Every level, or every second, third, ... one: at most 4 `most`. */
 static void write_levels(FILE *script, const axis *a, int most, const ct_column *c)
 {
     size_t characters = 0;
-    const int64_t step = 1 + (c->n_levels - 1) / 40;
+    const int64_t step = 1 + (c->n_levels - 1) / (4 * most);
     for (int64_t i = 0; i < c->n_levels; i += step) characters += strlen(c->levels[i]) + 2;
     fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by 40 right" : "norotate");
     for (int64_t i = 0; i < c->n_levels; i += step) {
@@ -174,7 +174,8 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);
     } else {
-        return write_axis(script, 'x', a, most, column->name, "");
+        return write_axis(script, 'x', a, most, column->name,
+                          column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
     }
     write_label(script, 'x', column->name, "");
     return GO_ON;

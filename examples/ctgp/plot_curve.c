@@ -126,9 +126,9 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
     const char *which = average ? " with the average noise" : "";
     if (ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY) {
         fprintf(script,
-                "plot $curve using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 2 lc rgb '#1f5f99' "
+                "plot $curve using 1:2:3:4 with yerrorbars pt 7 %s lc rgb '#1f5f99' "
                 "title 'mean, 95 %% interval%s'",
-                which);
+                ct_gp_input(gp, 0)->n_levels > 30 ? "ps 0.4 lw 0.7" : "ps 0.9 lw 2", which);
         points_plot(script, q, false, true);
     } else {
         fprintf(script, "plot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 %% interval%s'",

@@ -4,10 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Points of a curve. */
-enum { CURVE = 101 };
+/* Points of a curve, about one a pixel. */
+enum { CURVE = 301 };
 
 typedef struct effect {
     int64_t input, n, from; /* its points are from, ..., from + n - 1 of all  */
@@ -65,11 +64,13 @@ static int summarise(effects *e, const ct_gp *gp, const prediction *p)
     return GO_ON;
 }
 
-/* Value of the effect's own input at its point i. */
+/* The input at point i of its effect. A curve's points lie at irregular distances, as equal ones could show a
+ * slow wave that is not there. */
 static double place(const effect *f, bool category, int64_t i)
 {
-    const double t = (double)i / (CURVE - 1);
-    return category ? (double)i : (1 - t) * f->lo + t * f->hi;
+    const double at = (double)i, turn = (sqrt(5) - 1) / 2;
+    const double t = i == CURVE - 1 ? 1 : (at + fmod(at * turn, 1)) / CURVE;
+    return category ? at : (1 - t) * f->lo + t * f->hi;
 }
 
 static int predict_effect(effects *e, ct_gp *gp, effect *f)

@@ -149,7 +149,7 @@ that 'learned rows are found in any order' test "$(panel 1 learned | wc -l)" -eq
 that 'and the others' test "$(panel 1 others | wc -l)" -eq 15
 that 'they are in the key' sh -c "grep -q \"title 'learned rows'.*title 'rows not learned'\" script"
 that 'four panels' test "$(grep -c '^plot ' script)" -eq 4
-that 'the effect of a date' test "$(panel 1 effect | wc -l)" -eq 101
+that 'the effect of a date' test "$(panel 1 effect | wc -l)" -eq 301
 that 'and of a category' test "$(panel 2 effect | wc -l)" -eq 3
 that 'the effect is the mean with the other input at its median' python3 - "$ctgp" <<'PYTHON'
 import csv, re, subprocess, sys
