@@ -550,6 +550,14 @@ awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
 bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
 awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
 bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
+# Names in UTF-8, in Latin-1, and of bytes that are neither.
+printf 'h\303\266he,caf\351,\300\200\360\220,y\n1,2,5,3\n2,1,4,5\n3,5,1,1\n4,2,2,2\n' >latin.csv
+ok 'names in any encoding' . "$ctgp" fit latin.csv --target y --kernel rbf --json
+ok 'and in info' . "$ctgp" info latin.ctgp --json
+that 'are JSON in UTF-8' python3 -c 'import json
+names = json.load(open("out", encoding="utf-8"))["features"]
+assert names == ["h\u00f6he", "caf\u00e9", "\u00c0\u0080\u00f0\u0090"], names'
+
 { cat train.csv; sed -n '5p' train.csv | sed 's/[^,]*$/9/'; } >duplicate.csv
 bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@]}" duplicate.csv --noise none
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
