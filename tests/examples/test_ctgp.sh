@@ -758,22 +758,22 @@ that 'a second signal ends at once' test $bad_rc -eq 143
 that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 # After the search the model is there, although its score on many rows that are held back takes longer.
 awk 'BEGIN { OFS = ","; print "x", "y"
-             for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >many.csv
+             for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >scored.csv
 cat >second.py <<'PYTHON'
 import os, signal, subprocess, sys, time
-p = subprocess.Popen([sys.argv[1], *"fit many.csv --target y --max-rows 1500 --kernel rbf --model many.ctgp".split()],
+p = subprocess.Popen([sys.argv[1], *"fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp".split()],
                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 for line in p.stderr:
     if line.startswith("iteration 1 "): p.send_signal(signal.SIGINT)
     if "best model so far" in line: break
 for _ in range(200):
-    if os.path.exists("many.ctgp") or p.poll() is not None: break
+    if os.path.exists("scored.ctgp") or p.poll() is not None: break
     time.sleep(0.01)
 p.send_signal(signal.SIGINT)
 sys.exit(p.wait() != -signal.SIGINT)
 PYTHON
 that 'a second Ctrl-C ends the score' python3 second.py "$ctgp"
-ok 'and the model is whole' '^points +1500' "$ctgp" info many.ctgp
+ok 'and the model is whole' '^points +1500' "$ctgp" info scored.ctgp
 
 plan
