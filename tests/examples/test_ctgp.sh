@@ -761,9 +761,9 @@ awk 'BEGIN { OFS = ","; print "x", "y"
              for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >scored.csv
 cat >second.py <<'PYTHON'
 import os, signal, subprocess, sys, time
-p = subprocess.Popen([sys.argv[1], *"fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp".split()],
-                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+fit = "fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp"
+p = subprocess.Popen([sys.argv[1], *fit.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 for line in p.stderr:
     if line.startswith("iteration 1 "): p.send_signal(signal.SIGINT)
     if "best model so far" in line: break
