@@ -3,16 +3,30 @@
 
 #include <math.h>
 
+/* Bytes of the UTF-8 character at p; 0 where there is none [RFC 3629]. */
+static int utf8_size(const unsigned char *p)
+{
+    const int size = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    for (int k = 1; k < size; k++)
+        if ((p[k] & 0xc0) != 0x80) return 0;
+    const bool overlong = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
+    const bool beyond = (*p == 0xed && p[1] >= 0xa0) || (*p == 0xf4 && p[1] >= 0x90); /* or a surrogate */
+    return overlong || beyond ? 0 : size;
+}
+
+/* A byte that is not UTF-8 is taken for Latin-1. */
 void json_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        const int size = utf8_size(p);
         if (*p == '"' || *p == '\\')
             fprintf(out, "\\%c", *p);
-        else if (*p < 0x20)
+        else if (*p < 0x20 || !size)
             fprintf(out, "\\u%04x", *p);
         else
-            fputc(*p, out);
+            fwrite(p, 1, (size_t)size, out);
+        p += size ? size : 1;
     }
     fputc('"', out);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -197,6 +198,14 @@ static int usual_steps(const ct_fit_options *how)
     return how->max_iterations && how->max_iterations < USUAL ? how->max_iterations : USUAL;
 }
 
+static int fail_fit(const ct_device *device)
+{
+    const char *message = ct_message(device);
+    if (ct_last_status(device) != CT_ENOMEM || !strstr(message, "use fewer rows"))
+        return fail_device(device, NULL);
+    return fail(CODE_MEMORY, "%s; --max-rows draws them", message);
+}
+
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_fit_options *how, patience most, ct_gp **gp, effort *e)
 {
@@ -234,7 +243,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
     }
     free(w.iteration);
     if (!status) return GO_ON;
-    if (status != CT_ESTOPPED) return fail_device(ct_tensor_device(X), NULL);
+    if (status != CT_ESTOPPED) return fail_fit(ct_tensor_device(X));
     if (!*gp || !e->iterations)
         return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
     if (w.late)

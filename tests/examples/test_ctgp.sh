@@ -550,11 +550,19 @@ awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
 bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
 awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
 bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
+# Names in UTF-8, in Latin-1, and of bytes that are neither.
+printf 'h\303\266he,caf\351,\300\200\360\220,y\n1,2,5,3\n2,1,4,5\n3,5,1,1\n4,2,2,2\n' >latin.csv
+ok 'names in any encoding' . "$ctgp" fit latin.csv --target y --kernel rbf --json
+ok 'and in info' . "$ctgp" info latin.ctgp --json
+that 'are JSON in UTF-8' python3 -c 'import json
+names = json.load(open("out", encoding="utf-8"))["features"]
+assert names == ["h\u00f6he", "caf\u00e9", "\u00c0\u0080\u00f0\u0090"], names'
+
 { cat train.csv; sed -n '5p' train.csv | sed 's/[^,]*$/9/'; } >duplicate.csv
 bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@]}" duplicate.csv --noise none
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
 awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
-bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows$' timeout 20 "${fit[@]}" huge.csv
+bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows; --max-rows draws them$' timeout 20 "${fit[@]}" huge.csv
 bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
 bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv
@@ -750,22 +758,22 @@ that 'a second signal ends at once' test $bad_rc -eq 143
 that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 # After the search the model is there, although its score on many rows that are held back takes longer.
 awk 'BEGIN { OFS = ","; print "x", "y"
-             for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >many.csv
+             for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >scored.csv
 cat >second.py <<'PYTHON'
 import os, signal, subprocess, sys, time
-p = subprocess.Popen([sys.argv[1], *"fit many.csv --target y --max-rows 1500 --kernel rbf --model many.ctgp".split()],
-                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+fit = "fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp"
+p = subprocess.Popen([sys.argv[1], *fit.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 for line in p.stderr:
     if line.startswith("iteration 1 "): p.send_signal(signal.SIGINT)
     if "best model so far" in line: break
 for _ in range(200):
-    if os.path.exists("many.ctgp") or p.poll() is not None: break
+    if os.path.exists("scored.ctgp") or p.poll() is not None: break
     time.sleep(0.01)
 p.send_signal(signal.SIGINT)
 sys.exit(p.wait() != -signal.SIGINT)
 PYTHON
 that 'a second Ctrl-C ends the score' python3 second.py "$ctgp"
-ok 'and the model is whole' '^points +1500' "$ctgp" info many.ctgp
+ok 'and the model is whole' '^points +1500' "$ctgp" info scored.ctgp
 
 plan
