@@ -525,7 +525,7 @@ typedef struct ct_gp_choose_options {
      *     3. "scale * matern32(ard) + scale * rbf(ard)"
      *     4. the kernel of 3, from where 2 ended
      * With categories among the inputs:
-     *     1. "linear + scale * category(ard) + scale * matern32 * category", but for the leave-one-out density
+     *     1. "linear + scale * category(ard) + scale * matern32 * category"; not by the leave-one-out density
      *     2. "scale * category(ard) + scale * matern32(ard) * category(ard)"
      *     3. "scale * category(ard) + (scale * matern32(ard) + scale * rbf(ard)) * category(ard)"
      *     4. the kernel of 3, from where 2 ended

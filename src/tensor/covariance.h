@@ -1,9 +1,9 @@
 /* The macros of the covariance profiles' formulas (profiles.h) as arithmetic in the type T, and the range of
  * s.
  *
- * But for CT_DOT, s is at most CT__FAR, and with a heavy tail at most a times the largest number of T, so that
- * the terms of the formulas stay finite. A larger s is replaced by this bound, but gives NaN beyond CT__FAR
- * if a is below CT__HEAVY. For CT_DOT s may be infinite. */
+ * For CT_DOT s may be infinite. For the others it is at most CT__FAR, and with a heavy tail at most a times
+ * the largest number of T, so that the terms of the formulas stay finite. A larger s is replaced by this
+ * bound, but gives NaN beyond CT__FAR if a is below CT__HEAVY. */
 #ifndef CT_TENSOR_COVARIANCE_H
 #define CT_TENSOR_COVARIANCE_H
 

@@ -77,7 +77,8 @@ awk -F, -v OFS=, '{ $1 = NR == 1 ? "id," $1 : "tree" NR "," $1 } 1' wood.csv >id
 ok 'a name for each row is left out' '^n=40 features=2 ' "${fit[@]}" id.csv
 that 'with a note' told "id.csv: column 'id' has 40 texts, nearly one a row: it is left out"
 ok 'unless it is asked for' '^n=40 features=3 ' "${fit[@]}" id.csv --categorical id
-ok 'or named' '^n=40 features=1 ' "$ctgp" fit --target y id.csv --features id --kernel 'scale * category' --quiet
+ok 'or named' '^n=40 features=1 ' \
+    "$ctgp" fit --target y id.csv --features id --kernel 'scale * category' --quiet
 LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' from$" "${fit[@]}" \
     <(cut -d, -f1,4 id.csv) --model g.ctgp
 
