@@ -26,7 +26,8 @@ int fit_read_settings(int argc, char **argv, settings *s);
 int fit_check_writable(const char *path);
 
 /* Indices of the features, of the target at *d, and of the noise's column behind it, if there is one, of the
- * table in *f. The text is parsed for its header, then for those columns' values. Close the frame and free *cols in any case. */
+ * table in *f. The text is parsed for its header, then for those columns' values. Close the frame and free
+ * *cols in any case. */
 int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 
 /* Rows that the model does not learn and is scored on. */
