@@ -701,19 +701,31 @@ ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv 
 that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
+# interrupt.py CTGP TABLE MOMENT SIGNALS [OPTION]... sends the signals once ctgp has said MOMENT or, where that
+# is 'fit', once it catches them.
 waves 900 >slow.csv
-python3 - "$ctgp" <<'PYTHON' >out 2>err
-import signal, subprocess, sys
-p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"],
-                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-while "iteration 1 " not in p.stderr.readline(): pass
-p.send_signal(signal.SIGINT)
-out, err = p.communicate(timeout=60)
-print(out, err, p.returncode)
-sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in err))
+cat >interrupt.py <<'PYTHON'
+import signal, subprocess, sys, time
+ctgp, table, moment, signals, *options = sys.argv[1:]
+p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+def caught():
+    return int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16)
+said = []
+while moment == "fit" and not caught() & 2: time.sleep(0.001)
+while moment != "fit" and p.poll() is None and not (said and moment in said[-1]):
+    said.append(p.stderr.readline())
+for name in signals.split(","):
+    p.send_signal(getattr(signal, name))
+    time.sleep(0.05)
+out, err = p.communicate(timeout=100)
+print(out, *said, err, p.returncode)
+sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
 PYTHON
-that 'Ctrl-C keeps the best model' test $? -eq 0
+ok 'Ctrl-C keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 'iteration 1 ' SIGINT \
+    --restarts 500
+that 'and says so' grep -q 'best model so far' out
 
 ok 'so does the end of a time limit' '^n=900 ' "$ctgp" fit slow.csv --target y --restarts 500 --time-limit 2
 that 'with a message' grep -qx 'ctgp: the 2 s of --time-limit are over; the best model so far is kept' err
@@ -725,26 +737,8 @@ that 'there is none' test ! -s err
 # So does SIGTERM, and the model says that it is not finished. Before the first iteration the old model stays.
 # A second signal ends the program.
 waves 3000 >slower.csv
-cat >interrupt.py <<'PYTHON'
-import signal, subprocess, sys, time
-ctgp, table, wait, signals, *options = sys.argv[1:]
-p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options],
-                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-def caught():
-    return int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16)
-while wait == "fit" and not caught() & 2: time.sleep(0.001)
-# A line for each iteration, from 0.
-said = [] if wait == "fit" else [p.stderr.readline() for _ in range(int(wait))]
-for name in signals.split(","):
-    p.send_signal(getattr(signal, name))
-    time.sleep(0.05)
-out, err = p.communicate(timeout=100)
-print(out, *said, err, p.returncode)
-sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
-PYTHON
-ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 3 SIGTERM --restarts 500 \
-    --kernel 'scale * rbf(ard)'
+ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 'iteration 1 ' SIGTERM \
+    --restarts 500 --kernel 'scale * rbf(ard)'
 that 'and says that it was interrupted' grep -qE 'end of the search +not converged: interrupted$' out
 ok 'so does info' '^search +not converged: interrupted$' "$ctgp" info cut.ctgp
 cp cut.ctgp whole.ctgp
@@ -754,7 +748,8 @@ that 'before the first iteration it fails' test $bad_rc -eq 7
 that 'with a message' grep -qx ' *ctgp: stopped before the first iteration: no model is written' out
 that 'and the old model stays' cmp cut.ctgp whole.ctgp
 bad_rc=0
-python3 interrupt.py "$ctgp" slower.csv 2 SIGINT,SIGTERM --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
+python3 interrupt.py "$ctgp" slower.csv 'iteration 0 ' SIGINT,SIGTERM \
+    --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
 that 'a second signal ends at once' test $bad_rc -eq 143
 that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 # After the search the model is there, although its score on many rows that are held back takes longer.
