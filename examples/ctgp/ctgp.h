@@ -193,11 +193,13 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
 /* -- noise.c: noise that a column of the table tells -- */
 
-/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: what
- * the model keeps of the column, or unchanged. */
+/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: the
+ * model's name of the column, or unchanged. */
 int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096]);
-/* The column of such a name, or NULL. */
+/* The table's column of such a name, or NULL. */
 const char *noise_column(ct_gp_noise kind, const char *name);
+/* The model's name of its column, or "". */
+const char *noise_name(const ct_gp *gp);
 /* What a model's noise is: "given, standard deviations in err", ... */
 void noise_text(const ct_gp *gp, char *text, size_t size);
 /* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it

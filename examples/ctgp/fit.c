@@ -12,8 +12,7 @@ static int save(const settings *s, const frame *f, const held *h, const int64_t 
     score test = { 0 };
     outliers far = { 0 };
     int result = read_trend(gp, &t);
-    if (result == GO_ON && (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how)))
-        result = fail_device(ct_gp_device(gp), NULL);
+    if (result == GO_ON && ct_gp_save_with(gp, s->model, &how)) result = fail_device(ct_gp_device(gp), NULL);
     if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
     if (result == GO_ON) result = outliers_find(&far, gp);
     if (result == GO_ON) {
@@ -43,11 +42,17 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
 {
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
               *noise = NULL;
+    ct_column of_noise = { 0 };
     ct_gp *gp = NULL;
     effort e;
     int result = X && y ? GO_ON : fail_device(f->device, NULL);
     if (result == GO_ON && noise_column(s->gp.noise, s->noise_name))
         result = frame_noise(f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
+    if (noise) {
+        of_noise = *ct_table_column(f->table, cols[d + 1]);
+        of_noise.name = s->noise_name;
+        options.noise_column = &of_noise;
+    }
     *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
     if (result == GO_ON) result = fit_check_held(s, f, h, cols, d);
     if (result == GO_ON)

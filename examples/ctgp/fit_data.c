@@ -103,7 +103,8 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     ct_column *asked = calloc((size_t)(2 * ct_table_cols(header->table) + 2), sizeof *asked);
     if (!asked) return fail(CODE_MEMORY, "no memory for the names of the columns");
     asked[n++].name = s->target;
-    if (noise_column(s->gp.noise, s->noise_name)) asked[n++].name = noise_column(s->gp.noise, s->noise_name);
+    const char *noise = noise_column(s->gp.noise, s->noise_name);
+    if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
     int result = ask(s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
     if (result == GO_ON) result = ask(s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
     ct_csv_options how = s->table;

@@ -48,7 +48,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
           &noise },
         { "--noise-column", "NAME", "column of standard deviations, or variance:NAME; no feature",
           &noise_in },
-        { "--noise-by", "NAME", "a noise for each level (number) of this column; no feature", &noise_by },
+        { "--noise-by", "NAME", "a noise for each level of this column; no feature", &noise_by },
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },

@@ -92,8 +92,7 @@ int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, sco
     ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
     int result = X ? GO_ON : fail_device(f->device, NULL);
     if (result == GO_ON && cols[d + 1] >= 0)
-        result =
-            frame_noise(&p.data, cols[d + 1], ct_gp_get_options(gp).noise, ct_gp_noise_name(gp), gp, &noise);
+        result = frame_noise(&p.data, cols[d + 1], ct_gp_get_options(gp).noise, noise_name(gp), gp, &noise);
     if (result == GO_ON) result = prediction_fill(&p, gp, X, noise);
     if (result == GO_ON) *found = prediction_score(&p);
     ct_release(X);

@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-static const char *noise_name(ct_gp_noise noise)
+static const char *noise_kind(ct_gp_noise noise)
 {
     switch (noise) {
     case CT_NOISE_NONE: return "none";
@@ -211,10 +211,10 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     json_string(stdout, kernel_text(gp, text, sizeof text));
     printf(", \"mean\": ");
     json_string(stdout, mean_text(gp, text, sizeof text));
-    printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_name(o.noise),
+    printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_kind(o.noise),
            standardize_name(o.standardize), optimizer_name(r.optimizer));
     printf(", \"noise_column\": ");
-    const char *column = noise_column(o.noise, ct_gp_noise_name(gp));
+    const char *column = noise_column(o.noise, noise_name(gp));
     if (column)
         json_string(stdout, column);
     else

@@ -44,8 +44,9 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
         columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
         names[j] = columns[j].name;
     }
-    const char *noise = noise_column(ct_gp_get_options(gp).noise, ct_gp_noise_name(gp));
-    if (result == GO_ON) columns[d + 1] = (ct_column){ .name = names[d + 1] = noise };
+    const char *noise = noise_column(ct_gp_get_options(gp).noise, noise_name(gp));
+    if (result == GO_ON && noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
+    if (result == GO_ON) columns[d + 1].name = names[d + 1] = noise;
     ct_csv_options as_model = *how;
     as_model.columns = columns;
     as_model.n_columns = noise ? d + 2 : d + 1;
@@ -65,7 +66,7 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
 static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
-    const char *name = ct_gp_noise_name(gp), *column = noise_column(kind, name);
+    const char *name = noise_name(gp), *column = noise_column(kind, name);
     const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
     if (by_row && column && col >= 0) return frame_noise(f, col, kind, name, gp, noise);
     if (!by_row) return GO_ON;

@@ -39,9 +39,15 @@ const char *noise_column(ct_gp_noise kind, const char *name)
     return column ? column : name;
 }
 
+const char *noise_name(const ct_gp *gp)
+{
+    const ct_column *c = ct_gp_get_options(gp).noise_column;
+    return c ? c->name : "";
+}
+
 void noise_text(const ct_gp *gp, char *text, size_t size)
 {
-    const char *name = ct_gp_noise_name(gp), *column = noise_column(ct_gp_get_options(gp).noise, name);
+    const char *name = noise_name(gp), *column = noise_column(ct_gp_get_options(gp).noise, name);
     const char *what = behind(name, deviations) ? "standard deviations" : "variances";
     *text = 0;
     switch (ct_gp_get_options(gp).noise) {
@@ -71,20 +77,30 @@ static int refuse(const frame *f, int64_t k, int64_t col, const char *format, co
                 (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
 }
 
+/* A level as the table writes it. */
+static const char *level_text(const frame *f, int64_t col, double level, char number[CT_NUMBER_TEXT])
+{
+    const ct_column *c = ct_table_column(f->table, col);
+    if (c->kind == CT_COLUMN_CATEGORY) return level < 0 ? "" : c->levels[(int64_t)level];
+    ct_number_write(level, 0, number);
+    return number;
+}
+
 static int unknown_level(const frame *f, int64_t k, int64_t col)
 {
     char number[CT_NUMBER_TEXT];
-    ct_number_write(ct_table_at(f->table, f->rows[k], col) + 0.0, 0, number);
+    const double level = ct_table_at(f->table, f->rows[k], col) + 0.0;
     return refuse(f, k, col, "the model has no noise for the level %s, which no row of its training had",
-                  number);
+                  level_text(f, col, level, number));
 }
 
-/* A level that no row of the model has is refused. */
+/* A level that no row of the model has is refused. A long name is a number in the parameter's name. */
 static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
 {
     char number[CT_NUMBER_TEXT], name[64];
+    const int length = snprintf(name, sizeof name, "noise.variance[%s]", level_text(f, col, level, number));
     ct_number_write(level, 0, number);
-    snprintf(name, sizeof name, "noise.variance[%s]", number);
+    if (length >= (int)sizeof name) snprintf(name, sizeof name, "noise.variance[%s]", number);
     return ct_gp_find(gp, name) >= 0 ? GO_ON : unknown_level(f, k, col);
 }
 

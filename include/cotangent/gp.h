@@ -84,6 +84,10 @@ typedef struct ct_gp_options {
     /* (n), f64, f32 or i64 within ±2^53: any numbers that tell the level of each row; copied. For
      * CT_NOISE_BY_LEVEL. */
     const ct_tensor *noise_levels;
+    /* What the column of noise_variances or noise_levels is: copied, and saved in the model's file. NULL: not
+     * said. If it is a category, noise_levels are codes of its levels, and the parameters have their names:
+     * "noise.variance[north]", or "noise.variance[2]" for a name of more than 47 bytes. */
+    const ct_column *noise_column;
     ct_gp_standardize standardize;
     /* For CT_MEAN_BASIS: the functions of the trend in the names of the inputs, such as "1 + x + x^2 + x*z".
      * Copied. */
@@ -122,15 +126,11 @@ CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
 CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
-/* inputs and output are the model's own; without noise_variances, noise_levels and basis. */
+/* inputs, output and noise_column are the model's own; without noise_variances, noise_levels and basis. */
 CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp);
 /* What an input column and the output stand for. Owned by the model; NULL out of range. */
 CT_API const ct_column *ct_gp_input(const ct_gp *gp, int64_t column);
 CT_API const ct_column *ct_gp_output(const ct_gp *gp);
-/* Sets a name for what the options gave of each row's noise, such as the column of a table. It is copied and
- * saved; "" until then. */
-CT_API ct_status ct_gp_set_noise_name(ct_gp *gp, const char *name);
-CT_API const char *ct_gp_noise_name(const ct_gp *gp);
 
 /* The rows that the model knows, in the units of the data, as given but for rounding: X (n, d), and y (n) or
  * (n, 1). Both are f64 or f32, and either may be NULL. */

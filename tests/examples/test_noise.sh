@@ -126,6 +126,21 @@ LINES_ALLOWED=2 bad 'a negative noise of such a row' 2 'line 18, .*-1 is negativ
 that 'before the fit, too' bash -c '! grep -q iteration err'
 bad 'one way or the other' 1 '--noise-column and --noise-by: give one' \
     "$ctgp" fit levels.csv "${far[@]}" --noise-by batch --noise-column x
+# The same levels with names.
+sed 's/,20,/,"north, coast",/; s/,-1.5,/,south,/' levels.csv >names.csv
+says 'levels are texts' 'noise.variance.south' "$ctgp" fit names.csv "${fixed[@]}" --noise-by batch \
+    --model names.ctgp
+says 'info says of what' 'noise +learned for each level of batch$' "$ctgp" info names.ctgp
+near 'the same noise' "$(parameter names.ctgp 'noise.variance[south]')" \
+    "$(parameter levels.ctgp 'noise.variance[-1.5]')" 1e-4
+says 'a row with a text' 'rows=1' "$ctgp" predict names.ctgp <(printf 'x,batch\n-70,"north, coast"\n') \
+    --out names.out
+near 'has the noise of that' "$(std names.out 1)" "sqrt(1 + ${means#* })" 1e-4
+printf 'x,batch,y\n-70,south,1\n-50,west,1\n' >west.csv
+unknown='west.csv:3: column 2 ."batch".: "west" is none of its levels'
+bad 'a text never seen' 2 "$unknown" "$ctgp" predict names.ctgp west.csv
+bad 'nor appended' 2 "$unknown" "$ctgp" append names.ctgp west.csv --model no.ctgp
+says 'a text that is there' 'appended=1 ' "$ctgp" append names.ctgp <(head -2 west.csv) --model more.ctgp
 says 'a chosen covariance' 'noise.variance\[20\]' "$ctgp" fit levels.csv --target y --quiet --noise-by batch \
     --model chosen.ctgp
 if command -v gnuplot >/dev/null; then

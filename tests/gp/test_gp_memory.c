@@ -106,13 +106,16 @@ static ct_status mixed_op(job *j) { return likelihood(j, 2); }
  * loaded. */
 static ct_status with_noise(job *j, ct_gp_noise kind)
 {
+    static const char *const names[] = { "north", "south" };
+    const ct_column batch = { "batch", CT_COLUMN_CATEGORY, names, 2 };
     ct_tensor *levels = ct_full(j->device, CT_F64, ct_shape1(6), 1);
     const ct_gp_options options = { .noise = kind,
-                                    .noise_levels = kind == CT_NOISE_BY_LEVEL ? levels : NULL };
+                                    .noise_levels = kind == CT_NOISE_BY_LEVEL ? levels : NULL,
+                                    .noise_column = &batch };
     ct_gp *gp = NULL, *copy = NULL, *back = NULL;
     double factor;
     if (levels) gp = ct_gp_new(j->data.X, j->data.y, ct_kernel_parse("scale * rbf"), &options);
-    if (gp && !ct_gp_set_noise_name(gp, "batch") && !ct_gp_save(gp, path)) copy = ct_gp_copy(gp);
+    if (gp && !ct_gp_save(gp, path)) copy = ct_gp_copy(gp);
     ct_status s = copy ? CT_OK : ct_last_status(j->device);
     if (!s) s = ct_gp_append(copy, j->data.X, j->data.y, options.noise_levels);
     if (!s) s = ct_gp_noise_at(copy, j->data.X, options.noise_levels, j->variance);

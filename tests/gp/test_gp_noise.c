@@ -414,16 +414,16 @@ static void a_file_has_the_noise(void **state)
     (void)state;
     for (int r = 0; r < KINDS; r++)
         for (int bare = 0; bare < 2; bare++) {
-            ct_gp *gp = reference_model(&noise_table[r], bare ? CT_F32 : CT_F64);
+            const ct_column column = { .name = "spread, in mm" };
+            ct_gp *gp = model_of(noise_table[r].kind, NOISE_POINTS, bare ? CT_F32 : CT_F64,
+                                 (ct_gp_options){ .noise_column = &column });
             ct_tensor *Xs = new_points();
-            assert_string_equal(ct_gp_noise_name(gp), "");
-            assert_ok(ct_gp_set_noise_name(gp, "spread, in mm"), ct_message(device));
             assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = bare }),
                       ct_message(device));
             ct_gp *back = ct_gp_load(device, path);
             assert_gp(back, device);
             assert_int_equal(ct_gp_get_options(back).noise, noise_table[r].kind);
-            assert_string_equal(ct_gp_noise_name(back), "spread, in mm");
+            assert_string_equal(ct_gp_get_options(back).noise_column->name, "spread, in mm");
             for (int64_t i = 0; i < ct_gp_params(gp); i++)
                 assert_string_equal(ct_gp_param(back, i)->name, ct_gp_param(gp, i)->name);
             assert_equal_models(gp, back, Xs, 0);
@@ -431,6 +431,49 @@ static void a_file_has_the_noise(void **state)
             ct_gp_free(gp);
             ct_release(Xs);
         }
+}
+
+/* Levels with names: in the parameters' names, in the file, in what is refused. */
+static void levels_have_names(void **state)
+{
+    (void)state;
+    enum { STATIONS = 6, LONG = 48 };
+    char long_name[LONG + 1] = { 0 };
+    memset(long_name, 'w', LONG);
+    const char *const names[] = { "north", "south", long_name, "west" };
+    const ct_column column = { "station", CT_COLUMN_CATEGORY, names, 4 };
+    const double codes[] = { 1, 0, 1, 0, 2, 2 }, unknown[] = { 3 }, none[] = { 1, 0, 4, 0, 0.5, -1 };
+    ct_tensor *X = tensor(CT_F64, ct_shape2(STATIONS, 2), noise_X),
+              *y = tensor(CT_F64, ct_shape1(STATIONS), noise_y),
+              *code = tensor(CT_F64, ct_shape1(STATIONS), codes),
+              *bad = tensor(CT_F64, ct_shape1(STATIONS), none),
+              *x1 = tensor(CT_F64, ct_shape2(1, 2), noise_X), *y1 = tensor(CT_F64, ct_shape1(1), noise_y),
+              *west = tensor(CT_F64, ct_shape1(1), unknown);
+    ct_gp_options options = { .noise = CT_NOISE_BY_LEVEL, .noise_levels = bad, .noise_column = &column };
+    assert_null(ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options));
+    assert_string_equal(ct_message(device), "noise_levels: row 2 is no code of a level of noise_column");
+    options.noise_levels = code;
+    for (int bare = 0; bare < 2; bare++) {
+        ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options);
+        assert_gp(gp, device);
+        assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));
+        ct_gp *back = ct_gp_load(device, path), *copy = ct_gp_copy(gp), *all[] = { gp, back, copy };
+        for (int k = 0; k < 3; k++) {
+            assert_gp(all[k], device);
+            const ct_column *c = ct_gp_get_options(all[k]).noise_column;
+            assert_true(ct_gp_find(all[k], "noise.variance[north]") >= 0);
+            assert_true(ct_gp_find(all[k], "noise.variance[south]") >= 0);
+            assert_true(ct_gp_find(all[k], "noise.variance[2]") >= 0);
+            assert_true(c->kind == CT_COLUMN_CATEGORY && c->n_levels == 4);
+            assert_string_equal(c->name, "station");
+            for (int i = 0; i < 4; i++) assert_string_equal(c->levels[i], names[i]);
+            assert_int_equal(ct_gp_append(all[k], x1, y1, west), CT_EINVAL);
+            assert_non_null(strstr(ct_message(device), "row 0 has level west, for which the model has no"));
+            ct_gp_free(all[k]);
+        }
+    }
+    ct_release(X), ct_release(y), ct_release(code), ct_release(bad);
+    ct_release(x1), ct_release(y1), ct_release(west);
 }
 
 /* Rows may go until some levels have none. */
@@ -553,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_choice_takes_the_noise_along),
         cmocka_unit_test(rows_come_and_go),
         cmocka_unit_test(a_file_has_the_noise),
+        cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_file_has_levels_without_rows),
         cmocka_unit_test(a_checkpoint_has_the_noise),
         cmocka_unit_test(nonsense_is_refused),

@@ -28,18 +28,28 @@ ct_status ct__gp_check_columns(ct_device *device, const ct_gp_options *o, int64_
     if (o->output && !sound(o->output))
         return ct_device_fail(device, CT_EINVAL,
                               "ct_gp_new: the output has no name, no such kind, or a NULL level");
+    if (o->noise_column && !sound(o->noise_column))
+        return ct_device_fail(device, CT_EINVAL,
+                              "ct_gp_new: noise_column has no name, no such kind, or a NULL level");
     return CT_OK;
+}
+
+static size_t longest_of(const ct_column *c)
+{
+    size_t longest = strlen(c->name);
+    for (int64_t i = 0; i < c->n_levels; i++) {
+        const size_t length = strlen(c->levels[i]);
+        if (length > longest) longest = length;
+    }
+    return longest;
 }
 
 size_t ct__gp_longest_text(const ct_gp *gp)
 {
-    size_t longest = 0;
+    size_t longest = gp->noise_column ? longest_of(gp->noise_column) : 0;
     for (int64_t j = 0; j <= gp->d; j++) {
-        const ct_column *c = &gp->column[j];
-        for (int64_t i = -1; i < c->n_levels; i++) {
-            const size_t length = strlen(i < 0 ? c->name : c->levels[i]);
-            if (length > longest) longest = length;
-        }
+        const size_t length = longest_of(&gp->column[j]);
+        if (length > longest) longest = length;
     }
     return longest;
 }
@@ -105,6 +115,17 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
     gp->column = columns;
     gp->options.inputs = columns;
     gp->options.output = columns ? columns + gp->d : NULL;
+}
+
+/* One column is the output of no inputs. */
+ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column)
+{
+    ct_column *copy = NULL;
+    if (column) copy = ct__gp_copy_columns(gp->device, &(ct_gp_options){ .output = column }, 0);
+    if (column && !copy) return CT_ENOMEM;
+    free(gp->noise_column);
+    gp->options.noise_column = gp->noise_column = copy;
+    return CT_OK;
 }
 
 const ct_column *ct_gp_input(const ct_gp *gp, int64_t column)

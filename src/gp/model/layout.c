@@ -5,7 +5,8 @@
  *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
  *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
  *             text levels[n_levels];  text kernel
- *     from version 5 on: text noise_name, i64 n_levels, f64 levels[n_levels]
+ *     from version 5 on: text noise_column, from version 7 on with the u32 kind and the levels of a column,
+ *             i64 n_levels, f64 levels[n_levels]
  *     text basis, where mean is CT_MEAN_BASIS
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
@@ -14,7 +15,7 @@
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     in dtype: X (n d), y (n), given noise (n, where options.noise says so; of levels their i64 indices);
- *             alpha (n), lower triangle of L by rows; versions 4 and 6 are files without a factor
+ *             alpha (n), lower triangle of L by rows; versions 4, 6 and 8 are files without a factor
  *     u64 CRC-64 of all before */
 #include "layout.h"
 
@@ -23,6 +24,12 @@
 #include <string.h>
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
+
+int ct__model_version(const ct_gp *gp, bool bare)
+{
+    const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;
+    return (kind ? CT__KINDS : CT__COLUMNS) + bare;
+}
 
 void ct__model_begin(ct__stream *s)
 {
@@ -72,13 +79,24 @@ static void levels(ct__stream *s, ct_column *c)
     for (int64_t i = 0; i < n && !s->bad; i++) text(s, &level[i]);
 }
 
+/* What every column has beside its name. */
+static void kind(ct__stream *s, ct_column *c)
+{
+    c->kind = (ct_column_kind)ct__stream_small(s, (int)c->kind, CT_COLUMN_TIME);
+    if (c->kind == CT_COLUMN_CATEGORY) levels(s, c);
+}
+
 static void columns(ct__stream *s, int64_t d, ct_column *c)
 {
     for (int64_t j = 0; j <= d && !s->bad; j++) text(s, &c[j].name);
-    for (int64_t j = 0; j <= d && !s->bad && s->version >= CT__WITH_FACTOR; j++) {
-        c[j].kind = (ct_column_kind)ct__stream_small(s, (int)c[j].kind, CT_COLUMN_TIME);
-        if (c[j].kind == CT_COLUMN_CATEGORY) levels(s, &c[j]);
-    }
+    for (int64_t j = 0; j <= d && !s->bad && s->version >= CT__COLUMNS; j++) kind(s, &c[j]);
+}
+
+static void drop(const ct_column *c)
+{
+    for (int64_t i = 0; i < c->n_levels; i++) free((void *)(uintptr_t)c->levels[i]);
+    free((void *)(uintptr_t)c->levels);
+    free((void *)(uintptr_t)c->name);
 }
 
 /* Each text in memory of its own first, then all in the model's block. */
@@ -94,19 +112,27 @@ static void read_columns(ct__stream *s, ct_gp *gp)
         copy = ct__gp_copy_columns(s->device, &(ct_gp_options){ .inputs = c, .output = c + gp->d }, gp->d);
     if (!s->bad && !copy) ct__stream_lacks_memory(s);
     if (copy) ct__gp_take_columns(gp, copy);
-    for (int64_t j = 0; j <= gp->d; j++) {
-        for (int64_t i = 0; i < c[j].n_levels; i++) free((void *)(uintptr_t)c[j].levels[i]);
-        free((void *)(uintptr_t)c[j].levels);
-        free((void *)(uintptr_t)c[j].name);
-    }
+    for (int64_t j = 0; j <= gp->d; j++) drop(&c[j]);
     free(c);
+}
+
+/* An empty name: there is no such column. */
+static void noise_column(ct__stream *s, ct_gp *gp)
+{
+    ct_column c = { .name = s->reading ? NULL : "" };
+    if (gp->noise_column) c = *gp->noise_column;
+    text(s, &c.name);
+    if (s->version >= CT__KINDS && !s->bad) kind(s, &c);
+    if (!s->reading) return;
+    if (!s->bad && (*c.name || c.kind) && ct__gp_set_noise_column(gp, &c)) ct__stream_lacks_memory(s);
+    drop(&c);
 }
 
 /* The levels rise. A fingerprint has no version, and needs none of this. */
 static void noise(ct__stream *s, ct_gp *gp)
 {
-    if (s->version < CT__WITH_FACTOR) return;
-    ct__stream_text(s, &gp->noise_name);
+    if (s->version < CT__COLUMNS) return;
+    noise_column(s, gp);
     ct__stream_numbers(s, &gp->n_levels, 1, 8);
     const bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
     if (by_level ? gp->n_levels < 1 : gp->n_levels != 0) s->bad = true;
@@ -187,7 +213,7 @@ void ct__model_body(ct__stream *s, ct_gp *gp)
     ct__stream_bytes(s, zero,
                      (8 - (s->before + s->at) % 8) % 8); /* so that what follows lies aligned in memory */
     ct__model_data(s, gp);
-    if (s->version == 4 || s->version == CT__WITHOUT_FACTOR) return;
+    if (s->version >= CT__BARE && s->version % 2 == 0) return;
     if (s->reading && !ct__group_is_one(gp->options.group)) return;
     ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
     ct__stream_factor(s, gp);

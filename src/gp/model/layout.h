@@ -5,9 +5,12 @@
 #include "model.h"
 #include "stream.h"
 
-/* The versions that are read, and those that are written, from CT__WITH_FACTOR on. */
-enum { CT__OLDEST = 2, CT__WITH_FACTOR = 5, CT__WITHOUT_FACTOR = 6, CT__CHECKSUM = 8 };
+/* The versions that are read, and those that are written, from CT__COLUMNS on. From CT__BARE on even
+ * ones have no factor. CT__KINDS is for models whose column of the noise holds no numbers. */
+enum { CT__OLDEST = 2, CT__BARE = 4, CT__COLUMNS = 5, CT__KINDS = 7, CT__NEWEST = 8, CT__CHECKSUM = 8 };
 
+/* The version that a model is written as. */
+int ct__model_version(const ct_gp *gp, bool bare);
 /* Magic and version; `bad` where it is not a model's file. */
 void ct__model_begin(ct__stream *s);
 void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o);

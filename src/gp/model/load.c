@@ -79,9 +79,9 @@ static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
     ct_dtype dtype = CT_F64;
     int64_t n = 0, d = 0;
     ct_gp_options options = { .group = group };
-    if (s->version < CT__OLDEST || s->version > CT__WITHOUT_FACTOR) {
+    if (s->version < CT__OLDEST || s->version > CT__NEWEST) {
         ct_device_fail(s->device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d",
-                       path, s->version, CT__OLDEST, CT__WITHOUT_FACTOR);
+                       path, s->version, CT__OLDEST, CT__NEWEST);
         return NULL;
     }
     ct__model_header(s, &dtype, &n, &d, &options);

@@ -29,9 +29,10 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .mean_at = -1 };
     gp->options.noise_variances = gp->options.noise_levels = NULL;
     gp->options.basis = NULL;
+    gp->options.noise_column = NULL;
     ct__gp_take_columns(gp, ct__gp_copy_columns(device, options, d));
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->shift || !gp->column) {
+    if (!gp->tape || !gp->shift || !gp->column || ct__gp_set_noise_column(gp, options->noise_column)) {
         ct_gp_free(gp);
         return NULL;
     }
@@ -45,7 +46,7 @@ void ct_gp_free(ct_gp *gp)
     if (!gp) return;
     ct__gp_drop_rows(gp);
     free(gp->column);
-    free(gp->noise_name);
+    free(gp->noise_column);
     free(gp->level);
     free(gp->basis);
     free(gp->shift);

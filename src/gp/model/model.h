@@ -44,8 +44,8 @@ struct ct_gp {
     ct_param *param;                               /* [n_params] */
     double *s;                                     /* [n_params], their values in s coordinates */
     int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
-    ct_column *column; /* [d + 1]: the inputs, then the output; options has them */
-    char *noise_name;  /* or NULL */
+    ct_column *column;       /* [d + 1]: the inputs, then the output; options has them */
+    ct_column *noise_column; /* a block of its own, or NULL; options has it */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -95,6 +95,8 @@ ct_status ct__gp_check_columns(ct_device *device, const ct_gp_options *o, int64_
 ct_column *ct__gp_copy_columns(ct_device *device, const ct_gp_options *o, int64_t d);
 /* They become the model's. */
 void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
+/* Copies the column of the noise, with its texts in its block; `column` NULL: there is none. */
+ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column);
 /* The length of the longest name or level. */
 size_t ct__gp_longest_text(const ct_gp *gp);
 

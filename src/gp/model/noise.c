@@ -58,17 +58,37 @@ static int rising(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Whether levels are codes. */
+static bool by_codes(const ct_gp *gp)
+{
+    return gp->noise_column && gp->noise_column->kind == CT_COLUMN_CATEGORY;
+}
+
+/* A level's name, where the column of the noise has one that fits a parameter's name, else its number in
+ * `number`. */
+static const char *level_text(const ct_gp *gp, double level, char number[CT_NUMBER_TEXT])
+{
+    enum { MOST = sizeof((ct_param *)0)->name - sizeof "noise.variance[]" };
+    const bool named = by_codes(gp) && level >= 0 && level < (double)gp->noise_column->n_levels;
+    const char *name = named ? gp->noise_column->levels[(int64_t)level] : NULL;
+    if (name && strlen(name) <= MOST) return name;
+    ct_number_write(level, 0, number);
+    return number;
+}
+
 ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
 {
     double *x = ct__gp_doubles(levels);
     if (!x) return ct_last_status(gp->device);
     const bool whole = ct_tensor_dtype(levels) == CT_I64;
     for (int64_t i = 0; i < gp->n; i++) {
-        const char *why = isnan(x[i])   ? "is NaN: leave it out"
-                          : isinf(x[i]) ? "is infinite: leave it out"
-                          : whole && fabs(x[i]) >= 9007199254740992.0
-                              ? "leaves ±2^53: number the levels from 0"
-                              : NULL;
+        const char *why =
+            isnan(x[i])                                 ? "is NaN: leave it out"
+            : isinf(x[i])                               ? "is infinite: leave it out"
+            : whole && fabs(x[i]) >= 9007199254740992.0 ? "leaves ±2^53: number the levels from 0"
+            : by_codes(gp) && !(x[i] >= 0 && x[i] < (double)gp->noise_column->n_levels && x[i] == floor(x[i]))
+                ? "is no code of a level of noise_column"
+                : NULL;
         if (!why) continue;
         ct_status s = ct_device_fail(gp->device, CT_EINVAL, "noise_levels: row %lld %s", (long long)i, why);
         free(x);
@@ -92,12 +112,11 @@ static ct_status find_indices(const ct_gp *gp, double *x, int64_t rows, const ch
             x[i] = (double)(at - gp->level);
             continue;
         }
-        ct_number_write(x[i], 0, text);
         return ct_device_fail(
             gp->device, CT_EINVAL,
             "%s: row %lld has level %s, for which the model has no noise: fit it to rows of "
             "this level, too",
-            what, (long long)i, text);
+            what, (long long)i, level_text(gp, x[i], text));
     }
     return CT_OK;
 }
@@ -145,10 +164,8 @@ ct_param ct__noise_param(const ct_gp *gp, int64_t k)
 {
     ct_param p = { .name = "noise.variance", .unit = CT_UNIT_VARIANCE, .upper = INFINITY, .column = -1 };
     char level[CT_NUMBER_TEXT];
-    if (gp->options.noise == CT_NOISE_BY_LEVEL) {
-        ct_number_write(gp->level[k], 0, level);
-        snprintf(p.name, sizeof p.name, "noise.variance[%s]", level);
-    }
+    if (gp->options.noise == CT_NOISE_BY_LEVEL)
+        snprintf(p.name, sizeof p.name, "noise.variance[%s]", level_text(gp, gp->level[k], level));
     if (gp->options.noise != CT_NOISE_INPUTS) return p;
     p.unit = CT_UNIT_NONE;
     p.lower = -INFINITY;
@@ -162,20 +179,6 @@ double ct_gp_noise_variance(const ct_gp *gp)
     if (!gp || (gp->options.noise != CT_NOISE_LEARNED && gp->options.noise != CT_NOISE_GIVEN_PLUS)) return 0;
     return gp->param[gp->noise_at].value;
 }
-
-ct_status ct_gp_set_noise_name(ct_gp *gp, const char *name)
-{
-    if (!gp) return CT_EINVAL;
-    const size_t length = name ? strlen(name) : 0;
-    char *copy = ct__gp_alloc(gp->device, length + 1, 1);
-    if (!copy) return CT_ENOMEM;
-    if (name) memcpy(copy, name, length);
-    free(gp->noise_name);
-    gp->noise_name = copy;
-    return CT_OK;
-}
-
-const char *ct_gp_noise_name(const ct_gp *gp) { return gp && gp->noise_name ? gp->noise_name : ""; }
 
 /* -- on the tape ----------------------------------------------------------------------------------------- */
 

@@ -25,8 +25,7 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     s->data = ct__gp_alloc(gp->device, s->size, 1);
     ct_status status = kernel && s->data ? CT_OK : CT_ENOMEM;
     if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    if (!status &&
-        (ct__gp_longest_text(gp) > CT__STREAM_TEXT || strlen(ct_gp_noise_name(gp)) > CT__STREAM_TEXT))
+    if (!status && ct__gp_longest_text(gp) > CT__STREAM_TEXT)
         status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
                                 what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
@@ -71,7 +70,7 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
-    ct__stream s = { .device = gp->device, .version = bare ? CT__WITHOUT_FACTOR : CT__WITH_FACTOR };
+    ct__stream s = { .device = gp->device, .version = ct__model_version(gp, bare) };
     ct_status status = bare ? CT_OK : ct__gp_factorise(gp);
     if (!status && ct_group_rank(gp->options.group) == 0 && !(s.to = ct_file_writer_open(gp->device, path)))
         status = ct_last_status(gp->device);
