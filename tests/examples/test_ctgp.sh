@@ -701,8 +701,8 @@ ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv 
 that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
-# interrupt.py CTGP TABLE MOMENT SIGNALS [OPTION]... sends the signals once ctgp has said MOMENT or, if that is
-# 'fit', once it catches them.
+# interrupt.py CTGP TABLE MOMENT SIGNALS [OPTION]... sends the signals once ctgp has said MOMENT; for 'fit',
+# once it catches them.
 waves 900 >slow.csv
 cat >interrupt.py <<'PYTHON'
 import signal, subprocess, sys, time
