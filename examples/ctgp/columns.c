@@ -88,3 +88,33 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n)
     if (count >= 0) free_names(names);
     return result;
 }
+
+/* -- what they say ---------------------------------------------------------------------------------------- */
+
+int frame_keep(const frame *f, const char *list, text_columns *k)
+{
+    pick *picks = NULL;
+    *k = (text_columns){ 0 };
+    int result = list ? frame_pick(f, list, &picks, &k->n) : GO_ON;
+    const int64_t rows = ct_table_rows(f->table);
+    k->names = malloc((size_t)(k->n + 1) * sizeof *k->names);
+    k->texts = malloc((size_t)(rows * k->n + 1) * sizeof *k->texts);
+    if (result == GO_ON && (!k->names || !k->texts))
+        result = fail(CODE_MEMORY, "no memory for the columns to keep");
+    for (int64_t j = 0; j < k->n && result == GO_ON; j++) {
+        k->names[j] = ct_table_name(f->table, picks[j].col);
+        for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
+        for (int64_t i = 0; i < j && result == GO_ON; i++)
+            if (picks[i].col == picks[j].col)
+                result = fail(CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
+    }
+    free(picks);
+    return result;
+}
+
+void text_columns_free(text_columns *k)
+{
+    free(k->names);
+    free(k->texts);
+    *k = (text_columns){ 0 };
+}

@@ -126,7 +126,7 @@ bool is_stream(const char *path);
 typedef struct text_columns {
     int64_t n;
     const char **names; /* [n]       */
-    char **texts;       /* (rows, n) */
+    const char **texts; /* (rows, n) */
 } text_columns;
 
 /* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field:
@@ -141,7 +141,6 @@ typedef struct frame {
     ct_device *device;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
-    source text;           /* of frame_open */
 } frame;
 
 /* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
@@ -164,17 +163,6 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
-/* -- cells.c: fields as they are written -- */
-
-/* The texts of `cols` in all rows of what frame_open has read, (rows, n), without their quotes. The columns
- * differ. Free *texts in any case. */
-int frame_texts(const frame *f, const ct_csv_options *how, const int64_t *cols, int64_t n, char ***texts);
-
-/* The texts of the columns that a list names, as frame_pick reads it; of none for NULL. Free *k in any case.
- * The names are the table's. */
-int frame_keep(const frame *f, const ct_csv_options *how, const char *list, text_columns *k);
-void text_columns_free(text_columns *k);
-
 /* -- columns.c: columns by names and patterns -- */
 
 /* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
@@ -190,6 +178,11 @@ typedef struct pick {
 /* The columns that such a list names, in its order (free *picks in any case). A name that no column has
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
+
+/* What the columns that such a list names say in every row; of none for NULL. Free *k in any case. The texts
+ * are those of a table that was read with ct_csv_options.texts. */
+int frame_keep(const frame *f, const char *list, text_columns *k);
+void text_columns_free(text_columns *k);
 
 /* -- noise.c: noise that a column of the table tells -- */
 
@@ -263,7 +256,7 @@ int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, 
 /* fold[n]: numbers from 0, `count` of them, equally many of each but for one, drawn by the seed. */
 int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
 /* One for each text of the column in the chosen rows; *count: how many. */
-int folds_by(const frame *f, const ct_csv_options *how, const char *column, int64_t *fold, int64_t *count);
+int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count);
 
 /* -- loo.c -- */
 

@@ -13,7 +13,7 @@ int frame_open(frame *f, ct_device *device, const char *path, const ct_csv_optio
     int result = source_open(&t, device, path);
     if (result == GO_ON) result = frame_parse(f, &t, how, only, n);
     if (result == GO_ON) frame_tell_notes(f);
-    f->text = t;
+    source_close(&t);
     return result;
 }
 
@@ -44,7 +44,6 @@ void frame_close(frame *f)
 {
     ct_table_free(f->table);
     free(f->rows);
-    source_close(&f->text);
     *f = (frame){ 0 };
 }
 

@@ -48,17 +48,15 @@ int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int6
     return result;
 }
 
-int folds_by(const frame *f, const ct_csv_options *how, const char *column, int64_t *fold, int64_t *count)
+int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count)
 {
     const int64_t col = frame_column(f, column), n = f->n_rows;
     if (col < 0) return CODE_DATA;
-    char **texts = NULL;
     keyed *rows = malloc((size_t)n * sizeof *rows);
-    int result = rows ? frame_texts(f, how, &col, 1, &texts)
-                      : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    int result = rows ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
     *count = 0;
     for (int64_t i = 0; i < n && result == GO_ON; i++) {
-        rows[i] = (keyed){ .text = texts[f->rows[i]], .row = i };
+        rows[i] = (keyed){ .text = ct_table_text(f->table, f->rows[i], col), .row = i };
         if (!rows[i].text[0])
             result = fail(CODE_DATA, "%s, line %lld: column '%s' has no value, which group is that?", f->path,
                           (long long)ct_table_line(f->table, f->rows[i]), column);
@@ -73,6 +71,5 @@ int folds_by(const frame *f, const ct_csv_options *how, const char *column, int6
                       "%s: column '%s' is the same in every row: there is no other group to predict it from",
                       f->path, column);
     free(rows);
-    free(texts);
     return result;
 }

@@ -57,7 +57,7 @@ static int choose_folds(task *t, ct_gp *gp)
     t->n_folds = t->folds;
     t->fold = malloc((size_t)n * sizeof *t->fold);
     if (!t->fold) return fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
-    return t->by ? folds_by(&t->data, &t->how, t->by, t->fold, &t->n_folds)
+    return t->by ? folds_by(&t->data, t->by, t->fold, &t->n_folds)
                  : folds_drawn(ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
 }
 
@@ -157,6 +157,7 @@ int run_loo(int argc, char **argv)
     int result = parse_arguments(&c, argc, argv, paths);
     t.path = paths[0], t.table = paths[1];
     if (result == GO_ON) result = parse_dialect(&d, &t.how);
+    t.how.texts = t.by != NULL;
     if (result == GO_ON) result = parse_whole("--folds", folds, 2, LONG_MAX, &t.folds);
     if (result == GO_ON) result = parse_whole("--seed", seed, 0, LONG_MAX, &t.seed);
     if (result == GO_ON) result = keep_apart("--out", t.out, "MODEL", t.path);

@@ -163,9 +163,10 @@ int run_predict(int argc, char **argv)
     ct_gp *gp;
     prediction p = { 0 };
     text_columns kept = { 0 };
+    how.texts = keep != NULL;
     result = model_load(device_name, paths[0], &device, &gp);
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = frame_keep(&p.data, &how, keep, &kept);
+    if (result == GO_ON) result = frame_keep(&p.data, keep, &kept);
     if (result == GO_ON) result = write_rows(&p, &kept, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");

@@ -70,6 +70,7 @@ typedef struct ct_csv_options {
     const ct_column *columns;
     int64_t n_columns;
     bool unseen;
+    bool texts; /* keep what every field says, for ct_table_text */
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);
@@ -97,6 +98,9 @@ CT_API const char *ct_table_note(const ct_table *table, int i);
 /* One element (NaN if missing); the line of the file, from 1, that a row came from. */
 CT_API double ct_table_at(const ct_table *table, int64_t row, int64_t col);
 CT_API int64_t ct_table_line(const ct_table *table, int64_t row);
+/* The field as it is written, without blanks and quotes around it. Owned by the table; NULL out of range, and
+ * for a table that was read without options.texts. */
+CT_API const char *ct_table_text(const ct_table *table, int64_t row, int64_t col);
 /* The columns cols[0..n) as an f64 or f32 tensor (rows, n), a new reference; cols = NULL takes all
  * columns. */
 CT_API ct_tensor *ct_table_tensor(const ct_table *table, ct_dtype dtype, const int64_t *cols, int64_t n);

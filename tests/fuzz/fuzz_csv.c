@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .kinds = data[2] & 1,
                                .columns = asked,
                                .n_columns = data[2] & 2 ? 4 : 0,
-                               .unseen = data[2] & 4 };
+                               .unseen = data[2] & 4,
+                               .texts = data[2] & 8 };
     ct_table *t = ct_csv_parse(dev, (const char *)data + 3, size - 3, &options);
     if (!t) {
         if (!*ct_message(dev) || strchr(ct_message(dev), '\n') || !ct_last_status(dev)) __builtin_trap();
@@ -60,6 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (ct_table_line(t, i) <= line) __builtin_trap();
         line = ct_table_line(t, i);
     }
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!ct_table_text(t, i / cols, i % cols) != !options.texts) __builtin_trap();
     for (int k = 0; ct_table_note(t, k); k++)
         if (!*ct_table_note(t, k) || strchr(ct_table_note(t, k), '\n')) __builtin_trap();
     for (int64_t i = 0; i < cols; i++)

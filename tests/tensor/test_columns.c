@@ -193,7 +193,7 @@ static void no_memory(void **state)
     char text[1024] = "s,t,y\n", row[40];
     for (int i = 0; i < 40; i++)
         strcat(text, (snprintf(row, sizeof row, "key%d,20%02d-01,1\n", i % 30, i), row));
-    const ct_csv_options o = { .kinds = true };
+    const ct_csv_options o = { .kinds = true, .texts = true };
     bool refused_one = true;
     for (int64_t k = 1; refused_one; k++) {
         ct_memory_trim(dev);

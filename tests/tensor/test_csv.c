@@ -525,6 +525,33 @@ static void only_some(void **state)
     assert_says(CT_EFORMAT, "\"oops\" is not a number");
 }
 
+/* Fields as they are written. */
+static void texts(void **state)
+{
+    (void)state;
+    const char *const written[] = { "id", "", "a,\"b\"", " x ", "NA", "1e2", "two\nlines", "" };
+    const char *text = "name ,y\nid,\n\"a,\"\"b\"\"\",\" x \"\n#remark\nNA,  1e2 \n\"two\nlines\",\n";
+    const char *const y[] = { "none" };
+    const ct_csv_options o = { .texts = true, .only = y, .n_only = 1 };
+    ct_table *t = ct_csv_parse(dev, text, strlen(text), &o);
+    assert_non_null(t);
+    assert_int_equal(ct_table_rows(t), 4);
+    for (int i = 0; i < 8; i++) assert_string_equal(ct_table_text(t, i / 2, i % 2), written[i]);
+    assert_null(ct_table_text(t, 4, 0));
+    assert_null(ct_table_text(t, 0, 2));
+    assert_null(ct_table_text(t, -1, 0));
+    ct_table_free(t);
+    t = ct_csv_parse(dev, "y\n1\n\n2\n\n", 8, &(ct_csv_options){ .texts = true });
+    assert_int_equal(ct_table_rows(t), 3);
+    assert_string_equal(ct_table_text(t, 1, 0), "");
+    assert_string_equal(ct_table_text(t, 2, 0), "2");
+    ct_table_free(t);
+    t = parse("1,2\n");
+    assert_null(ct_table_text(t, 0, 0));
+    ct_table_free(t);
+    assert_null(ct_table_text(NULL, 0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,7 +560,7 @@ int main(void)
         cmocka_unit_test(saves),     cmocka_unit_test(same_bits),  cmocka_unit_test(huge),
         cmocka_unit_test(no_memory), cmocka_unit_test(only_some),  cmocka_unit_test(separators),
         cmocka_unit_test(decimals),  cmocka_unit_test(forms),      cmocka_unit_test(comments),
-        cmocka_unit_test(headers),
+        cmocka_unit_test(headers),   cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -37,9 +37,12 @@ struct ct_table {
     int64_t rows, cols, capacity; /* rows there is room for */
     double *values;               /* (rows, cols) */
     int64_t *lines;               /* (rows) */
-    ct_column *columns;           /* (cols), and in the same block their names, and the forms */
-    unsigned char *forms;         /* (cols): how its numbers are written, CT__UNNAMED, CT__TEXT */
-    size_t columns_bytes;         /* without the levels, which ct__levels_free releases */
+    const char **texts;           /* (rows, cols) of `text`, or NULL */
+    char *text;                   /* [text_bytes], text_used of them taken */
+    size_t text_bytes, text_used;
+    ct_column *columns;   /* (cols), and in the same block their names, and the forms */
+    unsigned char *forms; /* (cols): how its numbers are written, CT__UNNAMED, CT__TEXT */
+    size_t columns_bytes; /* without the levels, which ct__levels_free releases */
     bool header;
     int n_notes;
     char notes[CT__NOTES][CT__NOTE];

@@ -70,7 +70,23 @@ static ct_status reserve_rows(reader *r, ct_table *t)
     if (lines < t->capacity) t->capacity = lines;
     t->values = ct__host_alloc(t->device, (size_t)(t->capacity * t->cols) * sizeof(double));
     t->lines = ct__host_alloc(t->device, (size_t)t->capacity * sizeof(int64_t));
-    return t->values && t->lines ? CT_OK : CT_ENOMEM;
+    if (!t->values || !t->lines) return CT_ENOMEM;
+    if (!r->options->texts) return CT_OK;
+    t->text_bytes = (size_t)bytes + (size_t)(t->capacity * t->cols); /* a NUL for each field */
+    t->text = ct__host_alloc(t->device, t->text_bytes);
+    t->texts = ct__host_alloc(t->device, (size_t)(t->capacity * t->cols) * sizeof *t->texts);
+    return t->text && t->texts ? CT_OK : CT_ENOMEM;
+}
+
+/* Keeps what the field says, where that is asked for. */
+static void keep_text(ct_table *t, int64_t col, const field *f)
+{
+    if (!t->texts) return;
+    char *to = t->text + t->text_used;
+    memcpy(to, f->text, f->size);
+    to[f->size] = 0;
+    t->text_used += f->size + 1;
+    t->texts[t->rows * t->cols + col] = to;
 }
 
 static bool wants(const reader *r, const char *name)
@@ -130,6 +146,7 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         if (s) return s;
         if (col < t->cols) {
             int form;
+            keep_text(t, col, &f);
             ct_number k = read_number(r, &f, &form, row + col);
             if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form))
                 s = take_text(r, t, col, &f, k, row + col);
@@ -160,6 +177,7 @@ static ct_status read_rows(reader *r, ct_table *t, int64_t first_line)
         /* in a single column an empty line is a missing value, unless nothing follows */
         for (int64_t i = 0; t->cols == 1 && i < empty; i++) {
             t->lines[t->rows] = line + i;
+            keep_text(t, 0, &(field){ .text = "" });
             t->values[t->rows++] = NAN;
         }
         if (pass_remark(r, t)) continue;

@@ -13,6 +13,8 @@ void ct_table_free(ct_table *t)
     ct_device *device = t->device;
     ct__host_free(device, t->values, (size_t)(t->capacity * t->cols) * sizeof(double));
     ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
+    ct__host_free(device, t->texts, (size_t)(t->capacity * t->cols) * sizeof *t->texts);
+    ct__host_free(device, t->text, t->text_bytes);
     for (int64_t j = 0; t->columns && j < t->cols; j++) ct__levels_free(device, &t->columns[j]);
     ct__host_free(device, t->columns, t->columns_bytes);
     ct__host_free(device, t, sizeof *t);
@@ -76,6 +78,12 @@ double ct_table_at(const ct_table *t, int64_t row, int64_t col)
 {
     bool inside = t && row >= 0 && row < t->rows && col >= 0 && col < t->cols;
     return inside ? t->values[row * t->cols + col] : (double)NAN;
+}
+
+const char *ct_table_text(const ct_table *t, int64_t row, int64_t col)
+{
+    bool inside = t && t->texts && row >= 0 && row < t->rows && col >= 0 && col < t->cols;
+    return inside ? t->texts[row * t->cols + col] : NULL;
 }
 
 int64_t ct_table_line(const ct_table *t, int64_t row)
