@@ -89,7 +89,7 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n)
     return result;
 }
 
-/* -- what they say ---------------------------------------------------------------------------------------- */
+/* -- what they say --------------------------------------------------------------------------------------- */
 
 int frame_keep(const frame *f, const char *list, text_columns *k)
 {
