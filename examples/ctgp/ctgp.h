@@ -350,6 +350,19 @@ void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
 void json_sensitivity(const sensitivity *s, const ct_gp *gp);
 
+/* -- info_columns.c: what the inputs stand for -- */
+
+typedef struct column_range {
+    double low, high;
+} column_range;
+
+/* Of each input in the model's rows, [d]; free it in any case. GO_ON or a code. */
+int read_ranges(ct_gp *gp, column_range **range);
+/* A parameter's value, with its unit where that is a time: "22.06 days". */
+const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
+void print_columns(const ct_gp *gp, const column_range *range);
+void json_columns(const ct_gp *gp, const column_range *range);
+
 /* -- trend.c: the mean -- */
 
 /* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */

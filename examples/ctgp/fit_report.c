@@ -48,9 +48,10 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         printf("}\n");
         return;
     }
+    char value[64];
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
+        printf("  %-28s %s%s\n", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
     }
     print_trend(gp, t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",

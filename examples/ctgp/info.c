@@ -2,6 +2,7 @@
 #include "ctgp.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 static const char *noise_kind(ct_gp_noise noise)
 {
@@ -94,49 +95,17 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
-/* What is not a number. */
-static void print_column(const ct_column *c)
-{
-    enum { SHOWN = 5 };
-    if (c->kind == CT_COLUMN_NUMBER) return;
-    printf("  %-28s %s", c->name, kind_name(c->kind));
-    if (c->kind == CT_COLUMN_TIME)
-        printf(", in days since 1970-01-01");
-    else
-        printf(" of %lld: ", (long long)c->n_levels);
-    for (int64_t i = 0; i < c->n_levels && i < SHOWN; i++) printf("%s%s", i ? ", " : "", c->levels[i]);
-    printf("%s\n", c->n_levels > SHOWN ? ", ..." : "");
-}
-
-/* "columns": [{"name": "x", "kind": "category", "levels": ["a", "b"]}, ...] */
-static void json_columns(const ct_gp *gp)
-{
-    printf("\"columns\": [");
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
-        const ct_column *c = ct_gp_input(gp, j);
-        printf("%s{\"name\": ", j ? ", " : "");
-        json_string(stdout, c->name);
-        printf(", \"kind\": \"%s\"", kind_name(c->kind));
-        for (int64_t i = 0; i < c->n_levels; i++) {
-            printf(i ? ", " : ", \"levels\": [");
-            json_string(stdout, c->levels[i]);
-        }
-        printf(c->n_levels ? "]}" : "}");
-    }
-    putchar(']');
-}
-
 /* Without numerics q is NULL, without --sensitivity each. */
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
-                       const outliers *far, const sensitivity *each)
+static void print_text(ct_gp *gp, const column_range *range, bool factor, double nlml,
+                       const ct_gp_numerics *q, const trend *t, const outliers *far, const sensitivity *each)
 {
-    char text[1024], mean[1024];
+    char text[1024], mean[1024], value[64];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
     printf("target       %s\nfeatures     ", ct_gp_output(gp)->name);
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input(gp, j)->name);
     putchar('\n');
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) print_column(ct_gp_input(gp, j));
+    print_columns(gp, range);
     printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
@@ -161,7 +130,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
            nlml);
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %-12.6g", p->name, p->value);
+        printf("  %-28s %-12s", p->name, value_text(gp, p, value));
         if (p->fixed)
             printf("  (fixed)");
         else if (p->prior.kind)
@@ -191,8 +160,8 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
-                       const outliers *far, const sensitivity *each)
+static void print_json(ct_gp *gp, const column_range *range, bool factor, double nlml,
+                       const ct_gp_numerics *q, const trend *t, const outliers *far, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -205,7 +174,7 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
         json_string(stdout, ct_gp_input(gp, j)->name);
     }
     printf("], ");
-    json_columns(gp);
+    json_columns(gp, range);
     printf(", \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     json_string(stdout, kernel_text(gp, text, sizeof text));
@@ -281,13 +250,16 @@ int run_info(int argc, char **argv)
         ct_status inspected = ct_gp_inspect(gp, &q);
         sensitivity each = { 0 };
         outliers far = { 0 };
+        column_range *range = NULL;
         trend t;
         result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
+        if (result == GO_ON) result = read_ranges(gp, &range);
         if (result == GO_ON) result = outliers_find(&far, gp);
         if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
         if (result == GO_ON)
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q, &t, &far,
+            (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
                                              features ? &each : NULL);
+        free(range);
         outliers_free(&far);
         sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;

@@ -1,0 +1,80 @@
+/* ctgp info: what the inputs stand for. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int read_ranges(ct_gp *gp, column_range **range)
+{
+    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    const size_t bytes = (size_t)(n * d) * sizeof(double);
+    ct_tensor *X = ct_empty(ct_gp_device(gp), CT_F64, ct_shape2(n, d));
+    double *x = malloc(bytes);
+    *range = malloc((size_t)d * sizeof **range);
+    int result = x && *range ? GO_ON : fail(CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
+    if (result == GO_ON && (!X || ct_gp_data(gp, X, NULL) || ct_read(X, x, bytes)))
+        result = fail_device(ct_gp_device(gp), NULL);
+    for (int64_t j = 0; j < d && result == GO_ON; j++) {
+        column_range r = { INFINITY, -INFINITY };
+        for (int64_t i = 0; i < n; i++) {
+            r.low = fmin(r.low, x[i * d + j]);
+            r.high = fmax(r.high, x[i * d + j]);
+        }
+        (*range)[j] = r;
+    }
+    ct_release(X);
+    free(x);
+    return result;
+}
+
+const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])
+{
+    const ct_column *c = p->unit == CT_UNIT_INPUT ? ct_gp_input(gp, p->column) : NULL;
+    snprintf(text, 64, "%.6g%s", p->value, c && c->kind == CT_COLUMN_TIME ? " days" : "");
+    return text;
+}
+
+/* What is not a number: "date   time, 1949-01-01 to 1960-12-01", "city   category of 3: Bern, Chur, Genf" */
+void print_columns(const ct_gp *gp, const column_range *range)
+{
+    enum { SHOWN = 5 };
+    char first[CT_TIME_TEXT], last[CT_TIME_TEXT];
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
+        const ct_column *c = ct_gp_input(gp, j);
+        if (c->kind == CT_COLUMN_NUMBER) continue;
+        printf("  %-28s %s", c->name, kind_name(c->kind));
+        ct_time_write(range[j].low, first);
+        ct_time_write(range[j].high, last);
+        if (c->kind == CT_COLUMN_TIME)
+            printf(", %s to %s", first, last);
+        else
+            printf(" of %lld: ", (long long)c->n_levels);
+        for (int64_t i = 0; i < c->n_levels && i < SHOWN; i++) printf("%s%s", i ? ", " : "", c->levels[i]);
+        printf("%s\n", c->n_levels > SHOWN ? ", ..." : "");
+    }
+}
+
+/* "columns": [{"name": "x", "kind": "category", "levels": ["a", "b"]},
+ *             {"name": "t", "kind": "time", "first": "1949-01-01", "last": "1960-12-01"}, ...] */
+void json_columns(const ct_gp *gp, const column_range *range)
+{
+    char time[CT_TIME_TEXT];
+    printf("\"columns\": [");
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
+        const ct_column *c = ct_gp_input(gp, j);
+        printf("%s{\"name\": ", j ? ", " : "");
+        json_string(stdout, c->name);
+        printf(", \"kind\": \"%s\"", kind_name(c->kind));
+        for (int64_t i = 0; i < c->n_levels; i++) {
+            printf(i ? ", " : ", \"levels\": [");
+            json_string(stdout, c->levels[i]);
+        }
+        if (c->n_levels) putchar(']');
+        for (int k = 0; k < 2 && c->kind == CT_COLUMN_TIME; k++) {
+            ct_time_write(k ? range[j].high : range[j].low, time);
+            printf(", \"%s\": \"%s\"", k ? "last" : "first", time);
+        }
+        putchar('}');
+    }
+    putchar(']');
+}
