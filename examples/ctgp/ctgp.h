@@ -245,9 +245,16 @@ int model_targets(ct_gp *gp, double **y);
 /* Opens a file and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
  * where the table does not have all of them. */
 int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how);
-/* Which of the chosen rows agree with a row of the model, in any order; of equal rows all. malloc'ed; free
- * *learned in any case. */
-int frame_mark_learned(const frame *f, ct_gp *gp, bool **learned);
+typedef enum fate {
+    ROW_UNSEEN,
+    ROW_HELD, /* held back in the fit */
+    ROW_LEARNED,
+} fate;
+
+/* What became of each of the chosen rows. Learned are those that agree with a row of the model, in any order;
+ * of equal rows all. Held back are others, where most of the model's rows are among the first rows_of_table
+ * rows of the file. malloc'ed; free *fates in any case. */
+int frame_fates(const frame *f, ct_gp *gp, fate **fates);
 
 /* -- folds.c: which rows are left out together -- */
 

@@ -83,7 +83,7 @@ static int fit_file(const settings *s, ct_device *device)
     options.output = inputs + d;
     if (result == GO_ON) result = parse_kernel(s, inputs, d, &kernel);
     if (result == GO_ON) result = check_mean(&options, inputs, d);
-    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h);
+    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h, &options.rows_of_table);
     if (result == GO_ON)
         result = fit_frame(s, &f, &h, cols, d, kernel, options);
     else

@@ -42,8 +42,9 @@ int fit_check_held(const settings *s, const frame *f, const held *h, const int64
 /* The model's score on them. */
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
-/* Chooses the rows, holds some back, and refuses data that no model can be made of. */
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h);
+/* Chooses the rows, holds some back, and refuses data that no model can be made of. *all: how many rows there
+ * are where some of them are not learned. */
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all);
 
 /* test.n = 0: no row is held back. */
 void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,

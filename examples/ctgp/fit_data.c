@@ -205,7 +205,7 @@ static int check_values(const frame *f, int64_t col, bool target)
     return GO_ON;
 }
 
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h)
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all)
 {
     for (int64_t j = 0; j <= d; j++) {
         int result = frame_complete(f, &cols[j], 1);
@@ -218,9 +218,11 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
     int result = frame_complete(f, cols, cols[d + 1] < 0 ? d + 1 : d + 2);
     if (result != GO_ON) return result;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    const int64_t complete = f->n_rows;
     result = fit_hold_rows(s, f, h);
     if (result != GO_ON) return result;
     long long kept = f->n_rows;
+    *all = kept < complete ? complete : 0;
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");

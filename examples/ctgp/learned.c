@@ -112,7 +112,7 @@ static double add_key(int64_t j, double value, double largest)
 }
 
 static void mark(const frame *f, const ct_gp *gp, const int64_t *cols, const double *x, const double *y,
-                 const double *largest, keyed *sorted, bool *learned)
+                 const double *largest, keyed *sorted, fate *fates)
 {
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     for (int64_t i = 0; i < n; i++) {
@@ -133,25 +133,43 @@ static void mark(const frame *f, const ct_gp *gp, const int64_t *cols, const dou
             else
                 high = middle;
         }
-        learned[k] = false;
-        for (; low < n && sorted[low].key <= key + slack && !learned[k]; low++) {
+        bool same = false;
+        for (; low < n && sorted[low].key <= key + slack && !same; low++) {
             const int64_t i = sorted[low].row;
-            learned[k] = true;
-            for (int64_t j = 0; j <= d && learned[k]; j++)
-                learned[k] = is_near(gp, ct_table_at(f->table, f->rows[k], cols[j]),
-                                     j < d ? x[i * d + j] : y[i], largest[j]);
+            same = true;
+            for (int64_t j = 0; j <= d && same; j++)
+                same = is_near(gp, ct_table_at(f->table, f->rows[k], cols[j]), j < d ? x[i * d + j] : y[i],
+                               largest[j]);
         }
+        if (same) fates[k] = ROW_LEARNED;
     }
 }
 
-int frame_mark_learned(const frame *f, ct_gp *gp, bool **learned)
+/* Of the rows that are complete, the first `all` were there in the fit. */
+static void mark_held(const frame *f, const ct_gp *gp, const int64_t *cols, int64_t n_cols, int64_t all,
+                      fate *fates)
 {
+    int64_t complete = 0, learned = 0, end = 0;
+    for (; end < f->n_rows && complete < all; end++) {
+        bool whole = true;
+        for (int64_t j = 0; j < n_cols; j++) whole &= !isnan(ct_table_at(f->table, f->rows[end], cols[j]));
+        complete += whole;
+        learned += fates[end] == ROW_LEARNED;
+    }
+    for (int64_t k = 0; k < end && 2 * learned >= ct_gp_points(gp); k++)
+        if (fates[k] == ROW_UNSEEN) fates[k] = ROW_HELD;
+}
+
+int frame_fates(const frame *f, ct_gp *gp, fate **fates)
+{
+    const ct_gp_options o = ct_gp_get_options(gp);
+    const char *noise = noise_column(o.noise, noise_name(gp));
     const int64_t d = ct_gp_dims(gp), n = ct_gp_points(gp);
     double *x = NULL, *y = NULL, *largest = malloc((size_t)(d + 1) * sizeof *largest);
-    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
     keyed *sorted = malloc((size_t)n * sizeof *sorted);
-    *learned = calloc((size_t)f->n_rows, sizeof **learned);
-    int result = largest && cols && sorted && *learned
+    *fates = calloc((size_t)f->n_rows, sizeof **fates); /* ROW_UNSEEN */
+    int result = largest && cols && sorted && *fates
                      ? GO_ON
                      : fail(CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
     for (int64_t j = 0; j <= d && result == GO_ON; j++)
@@ -160,7 +178,9 @@ int frame_mark_learned(const frame *f, ct_gp *gp, bool **learned)
     if (known) result = model_rows(gp, &x, &y);
     if (known && result == GO_ON) {
         find_largest(gp, x, y, largest);
-        mark(f, gp, cols, x, y, largest, sorted, *learned);
+        mark(f, gp, cols, x, y, largest, sorted, *fates);
+        cols[d + 1] = noise ? ct_table_find(f->table, noise) : -1;
+        mark_held(f, gp, cols, cols[d + 1] < 0 ? d + 1 : d + 2, o.rows_of_table, *fates);
     }
     free(x);
     free(y);

@@ -19,7 +19,7 @@ static void write_title(const ct_gp *gp, const char *model, char *title, size_t 
 }
 
 /* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
-static int draw(ct_gp *gp, const char *model, const prediction *p, const bool *learned, const char *out,
+static int draw(ct_gp *gp, const char *model, const prediction *p, const fate *fates, const char *out,
                 bool png)
 {
     char script_path[4096], part[4096 + 16], title[512], scores[256] = "";
@@ -37,7 +37,7 @@ static int draw(ct_gp *gp, const char *model, const prediction *p, const bool *l
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
     write_title(gp, model, title, sizeof title);
     write_header(script, part, png, title, scores, d == 1 ? 1 : 2 + effects);
-    int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, learned);
+    int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, fates);
     bool written = !ferror(script);
     if ((fclose(script) || !written) && result == GO_ON)
         result = fail(CODE_IO, "%s: %s", script_path, strerror(errno));
@@ -71,7 +71,8 @@ int run_plot(int argc, char **argv)
         .summary = "Draws a model and data with gnuplot.",
         .details =
             "A model of one input: data, mean and 95 % interval. Of several: predicted against observed,\n"
-            "residuals, and the effect of each input. Rows that the model learned are told from others.",
+            "residuals, and the effect of each input. Rows that the model learned, that were\n"
+            "held back and that it never saw are told apart.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -94,16 +95,16 @@ int run_plot(int argc, char **argv)
     ct_device *device;
     ct_gp *gp;
     prediction p = { 0 };
-    bool *learned = NULL;
+    fate *fates = NULL;
     result = model_load(device_name, paths[0], &device, &gp);
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = frame_mark_learned(&p.data, gp, &learned);
-    if (result == GO_ON) result = draw(gp, paths[0], &p, learned, out, png);
+    if (result == GO_ON) result = frame_fates(&p.data, gp, &fates);
+    if (result == GO_ON) result = draw(gp, paths[0], &p, fates, out, png);
     if (result == GO_ON) {
         printf("picture=%s\n", out);
         result = CODE_OK;
     }
-    free(learned);
+    free(fates);
     prediction_free(&p);
     ct_gp_free(gp);
     ct_device_close(device);

@@ -43,27 +43,29 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
 
 typedef struct points {
     int64_t n;
-    const bool *learned;   /* [n]; may be NULL, for none */
+    const fate *fates;     /* [n] */
     double *x, *y, *width; /* [n], one allocation; width: half a bar's length, 0 for no bar */
 } points;
 
 /* All values NaN. Free x in any case. */
-int points_make(points *q, int64_t n, const bool *learned);
-/* The data blocks $learned and $others of a script. A row that is not finite is left out. */
+int points_make(points *q, int64_t n, const fate *fates);
+/* The data blocks $learned, $held and $others of a script. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
+/* How many of the blocks have points: lines in the key. */
+int points_kinds(const points *q);
 /* What the plot command says of them, each with ", " before; with their key. */
 void points_plot(FILE *script, const points *q, bool bars, bool key);
 
 /* -- plot_curve.c: one input -- */
 
-int write_curve(FILE *script, ct_gp *gp, const prediction *p, const bool *learned);
+int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
 /* Mean and standard deviation at n points x (n, d), with the noise or without. */
 int predict_points(ct_gp *gp, int64_t n, const double *x, bool noise, double *mean, double *std);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */
 
-int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const bool *learned);
+int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
 /* Panels of the effect of each input, at most MOST_EFFECTS, chosen by the range of the mean. */
 enum { MOST_EFFECTS = 25 };

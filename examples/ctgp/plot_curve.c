@@ -147,14 +147,14 @@ static int curve_make(curve *c, ct_gp *gp, const axis *x, const prediction *p, i
     return result == GO_ON ? predict_points(gp, c->n, c->x, true, c->mean, c->std) : result;
 }
 
-int write_curve(FILE *script, ct_gp *gp, const prediction *p, const bool *learned)
+int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
     const ct_column *input = ct_gp_input(gp, 0);
     const int64_t x_col = ct_table_find(p->data.table, input->name);
     axis x = empty_axis, y = empty_axis;
     points q;
     curve c = { 0 };
-    int result = points_make(&q, p->data.n_rows, learned);
+    int result = points_make(&q, p->data.n_rows, fates);
     for (int64_t i = 0; i < q.n && result == GO_ON; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
@@ -167,7 +167,7 @@ int write_curve(FILE *script, ct_gp *gp, const prediction *p, const bool *learne
     if (result == GO_ON) result = curve_make(&c, gp, &x, p, x_col);
     for (int64_t i = 0; i < c.n && result == GO_ON; i++)
         cover(&y, c.mean[i] - Z95 * c.std[i]), cover(&y, c.mean[i] + Z95 * c.std[i]);
-    widen(&y, 0.03, 0.12); /* above is the key */
+    widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
     if (result == GO_ON) result = write_axis(script, 'y', &y, 7, ct_gp_output(gp)->name, "");
     if (result == GO_ON) {
         curve_write(script, &c, &x, &y);

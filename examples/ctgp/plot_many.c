@@ -47,12 +47,12 @@ static int write_residuals(FILE *script, const char *name, points *q)
     return GO_ON;
 }
 
-int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const bool *learned)
+int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
     const char *name = ct_gp_output(gp)->name;
     points q;
     bool any = false;
-    int result = points_make(&q, p->data.n_rows, learned);
+    int result = points_make(&q, p->data.n_rows, fates);
     for (int64_t i = 0; i < q.n && result == GO_ON && p->target >= 0; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.y[i] = p->mean[i], q.width[i] = Z95 * p->std[i];

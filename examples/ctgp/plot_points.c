@@ -1,19 +1,21 @@
-/* ctgp plot: rows of the table as points, those that the model learned and the others. */
+/* ctgp plot: rows of the table as points: those that the model learned, those held back, and others. */
 #include "plot.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-int points_make(points *q, int64_t n, const bool *learned)
+int points_make(points *q, int64_t n, const fate *fates)
 {
-    *q = (points){ .n = n, .learned = learned, .x = malloc((size_t)(3 * n) * sizeof *q->x) };
+    *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(3 * n) * sizeof *q->x) };
     if (!q->x) return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
     q->y = q->x + n, q->width = q->y + n;
     for (int64_t i = 0; i < 3 * n; i++) q->x[i] = NAN;
     return GO_ON;
 }
 
-static bool is_learned(const points *q, int64_t i) { return q->learned && q->learned[i]; }
+/* By fate. */
+enum { FATES = 3 };
+static const char *const block[FATES] = { "others", "held", "learned" };
 
 static bool is_shown(const points *q, int64_t i)
 {
@@ -22,36 +24,42 @@ static bool is_shown(const points *q, int64_t i)
 
 void points_write(FILE *script, const points *q, const axis *x, const axis *y)
 {
-    for (int which = 0; which < 2; which++) {
-        fprintf(script, "$%s << EOD\n", which ? "others" : "learned");
+    for (int k = 0; k < FATES; k++) {
+        fprintf(script, "$%s << EOD\n", block[k]);
         for (int64_t i = 0; i < q->n; i++)
-            if (is_shown(q, i) && is_learned(q, i) == !which)
+            if (is_shown(q, i) && (int)q->fates[i] == k)
                 fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, q->x[i]), share(y, q->y[i]),
                         share(y, q->y[i] - q->width[i]), share(y, q->y[i] + q->width[i]));
         fputs("EOD\n", script);
     }
 }
 
+int points_kinds(const points *q)
+{
+    bool there[FATES] = { false };
+    for (int64_t i = 0; i < q->n; i++) there[q->fates[i]] |= is_shown(q, i);
+    return there[ROW_UNSEEN] + there[ROW_HELD] + there[ROW_LEARNED];
+}
+
 /* The more points, the smaller and the more transparent they are. */
 void points_plot(FILE *script, const points *q, bool bars, bool key)
 {
-    static const char *const block[] = { "$learned", "$others" }, *const color[] = { "202020", "d9560b" },
-                             *const pale[] = { "9fb3c4", "f0b48a" },
-                             *const title[] = { "learned rows", "rows not learned" };
-    long count[2] = { 0, 0 };
+    static const char *const color[] = { "8a2bb0", "d9560b", "202020" },
+                             *const pale[] = { "d2b0de", "f0b48a", "9fb3c4" },
+                             *const title[] = { "rows never seen", "held-back rows", "learned rows" };
+    long count[FATES] = { 0 }, all = 0;
     for (int64_t i = 0; i < q->n; i++)
-        if (is_shown(q, i)) count[!is_learned(q, i)]++;
-    const long all = count[0] + count[1];
+        if (is_shown(q, i)) count[q->fates[i]]++, all++;
     const char *size = all <= 300 ? "0.5" : all <= 2000 ? "0.3" : "0.2";
     const char *clear = all <= 300 ? "00" : all <= 2000 ? "70" : "A0"; /* 00 is opaque, FF invisible */
-    for (int k = 0; k < 2 && bars; k++)
+    for (int k = FATES; k-- > 0 && bars;)
         if (count[k])
-            fprintf(script, ", %s using 1:3:(0):($4-$3) with vectors nohead lw 0.7 lc rgb '#%s%s' notitle",
+            fprintf(script, ", $%s using 1:3:(0):($4-$3) with vectors nohead lw 0.7 lc rgb '#%s%s' notitle",
                     block[k], clear, pale[k]);
-    for (int k = 0; k < 2; k++) {
+    for (int k = FATES; k-- > 0;) {
         if (!count[k]) continue;
-        fprintf(script, ", %s using 1:2 with points pt 7 ps %s lc rgb '#%s%s' notitle", block[k], size, clear,
-                color[k]);
+        fprintf(script, ", $%s using 1:2 with points pt 7 ps %s lc rgb '#%s%s' notitle", block[k], size,
+                clear, color[k]);
         if (key) fprintf(script, ", NaN with points pt 7 ps 0.5 lc rgb '#%s' title '%s'", color[k], title[k]);
     }
 }

@@ -97,6 +97,9 @@ typedef struct ct_gp_options {
      * categories, a profile without active columns sees those of its kind: `category` the categories, any
      * other the rest. */
     const ct_column *inputs, *output;
+    /* How many rows there were to learn from, with those that the application held back; 0: not said. It is
+     * kept and saved for the application. */
+    int64_t rows_of_table;
     /* The processes that hold the model together (group.h); NULL: this one alone. Borrowed: it outlives the
      * model and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict,
      * score, widen, inspect, save or choose are then collective, with the same data and options in all

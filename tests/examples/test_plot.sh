@@ -147,7 +147,7 @@ panel() {
 }
 that 'learned rows are found in any order' test "$(panel 1 learned | wc -l)" -eq 30
 that 'and the others' test "$(panel 1 others | wc -l)" -eq 15
-that 'they are in the key' sh -c "grep -q \"title 'learned rows'.*title 'rows not learned'\" script"
+that 'they are in the key' sh -c "grep -q \"title 'learned rows'.*title 'rows never seen'\" script"
 that 'four panels' test "$(grep -c '^plot ' script)" -eq 4
 that 'the effect of a date' test "$(panel 1 effect | wc -l)" -eq 301
 that 'and of a category' test "$(panel 2 effect | wc -l)" -eq 3
@@ -173,6 +173,16 @@ tail -n 15 levels.csv | sed '1i when,colour,y' >rest.csv
 that 'rows never seen' "$ctgp" plot both.ctgp rest.csv --out rest.svg
 that 'are not learned' test "$(panel 1 learned | wc -l) $(panel 1 others | wc -l)" = '0 15'
 that 'nor in the key' sh -c '! grep -q "learned rows" script'
+# Rows that are held back, and one that comes behind the table of the fit.
+"$ctgp" fit levels.csv --target y --kernel 'scale * rbf(dims=0) * category(dims=1)' --max-iter 10 \
+    --test-fraction 0.2 --model held.ctgp >log 2>err
+{ cat levels.csv && printf '2024-06-01,red,1\n'; } >longer.csv
+that 'rows that were held back' "$ctgp" plot held.ctgp longer.csv --out held.svg
+that 'each in its block' \
+    test "$(panel 1 learned | wc -l) $(panel 1 held | wc -l) $(panel 1 others | wc -l)" = '36 9 1'
+that 'are in the key' grep -q "title 'learned rows'.*title 'held-back rows'.*title 'rows never seen'" script
+that 'another table has none' "$ctgp" plot held.ctgp rest.csv --out rest.svg
+that 'of them' test "$(panel 1 held | wc -l)" -eq 0
 awk "BEGIN { print \"x,y\"; $(rows 2500 'i / 100' 'sin(i)') }" >dense.csv
 that 'few rows are opaque' grep -q "points pt 7 ps 0.5 lc rgb '#00" script
 that 'many rows' "$ctgp" plot plain.ctgp dense.csv --out dense.svg

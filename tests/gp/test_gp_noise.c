@@ -449,7 +449,9 @@ static void levels_have_names(void **state)
               *bad = tensor(CT_F64, ct_shape1(STATIONS), none),
               *x1 = tensor(CT_F64, ct_shape2(1, 2), noise_X), *y1 = tensor(CT_F64, ct_shape1(1), noise_y),
               *west = tensor(CT_F64, ct_shape1(1), unknown);
-    ct_gp_options options = { .noise = CT_NOISE_BY_LEVEL, .noise_levels = bad, .noise_column = &column };
+    ct_gp_options options = {
+        .noise = CT_NOISE_BY_LEVEL, .noise_levels = bad, .noise_column = &column, .rows_of_table = 9
+    };
     assert_null(ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options));
     assert_string_equal(ct_message(device), "noise_levels: row 2 is no code of a level of noise_column");
     options.noise_levels = code;
@@ -466,6 +468,7 @@ static void levels_have_names(void **state)
             assert_true(ct_gp_find(all[k], "noise.variance[2]") >= 0);
             assert_true(c->kind == CT_COLUMN_CATEGORY && c->n_levels == 4);
             assert_string_equal(c->name, "station");
+            assert_int_equal(ct_gp_get_options(all[k]).rows_of_table, 9);
             for (int i = 0; i < 4; i++) assert_string_equal(c->levels[i], names[i]);
             assert_int_equal(ct_gp_append(all[k], x1, y1, west), CT_EINVAL);
             assert_non_null(strstr(ct_message(device), "row 0 has level west, for which the model has no"));

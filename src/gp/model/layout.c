@@ -6,7 +6,7 @@
  *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
  *             text levels[n_levels];  text kernel
  *     from version 5 on: text noise_column, from version 7 on with the u32 kind and the levels of a column,
- *             i64 n_levels, f64 levels[n_levels]
+ *             i64 n_levels, f64 levels[n_levels];  from version 7 on: i64 rows_of_table
  *     text basis, where mean is CT_MEAN_BASIS
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
@@ -28,7 +28,7 @@ static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 int ct__model_version(const ct_gp *gp, bool bare)
 {
     const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;
-    return (kind ? CT__KINDS : CT__COLUMNS) + bare;
+    return (kind || gp->options.rows_of_table ? CT__EXTRAS : CT__COLUMNS) + bare;
 }
 
 void ct__model_begin(ct__stream *s)
@@ -122,7 +122,7 @@ static void noise_column(ct__stream *s, ct_gp *gp)
     ct_column c = { .name = s->reading ? NULL : "" };
     if (gp->noise_column) c = *gp->noise_column;
     text(s, &c.name);
-    if (s->version >= CT__KINDS && !s->bad) kind(s, &c);
+    if (s->version >= CT__EXTRAS && !s->bad) kind(s, &c);
     if (!s->reading) return;
     if (!s->bad && (*c.name || c.kind) && ct__gp_set_noise_column(gp, &c)) ct__stream_lacks_memory(s);
     drop(&c);
@@ -158,6 +158,8 @@ void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
         columns(s, gp->d, gp->column);
     ct__stream_text(s, kernel);
     noise(s, gp);
+    if (s->version >= CT__EXTRAS) ct__stream_numbers(s, &gp->options.rows_of_table, 1, 8);
+    if (gp->options.rows_of_table < 0) s->bad = true;
     if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->basis);
 }
 

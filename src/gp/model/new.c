@@ -30,6 +30,9 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_INPUTS ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
+    if (o->rows_of_table < 0)
+        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: rows_of_table = %lld",
+                              (long long)o->rows_of_table);
     if ((o->mean == CT_MEAN_BASIS) != (o->basis != NULL))
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: a basis belongs with CT_MEAN_BASIS");
     if (o->basis && !ct__group_is_one(o->group))
