@@ -20,15 +20,17 @@ enum { MOST_COLUMNS = 8, FEW_COLUMNS = 4, SMALLEST = 20, BATCH_ROWS = 500 };
 static const struct kernel_case {
     const char *name, *kernel;
     int64_t batch; /* 0: none */
+    int levels;    /* of column 0; 0: it has numbers */
 } cases[] = {
-    { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)", 0 },
-    { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)", 0 },
+    { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)", 0, 0 },
+    { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)", 0, 0 },
     { "sum3",
       "scale(1.3) * rbf(ard, lengthscale=0.7) + scale(0.5) * matern32(ard, lengthscale=1.5) + "
       "scale(0.2) * linear",
-      0 },
-    { "category", "scale(1.3) * rbf(ard, lengthscale=0.7) * category(dims=0)", 0 },
-    { "batch64", "scale(1.3) * rbf(ard, lengthscale=0.7)", 64 },
+      0, 0 },
+    { "category", "scale(1.3) * rbf(ard, lengthscale=0.7) * category(dims=0)", 0, 0 },
+    { "index", "scale(1.3) * rbf(ard, lengthscale=0.7) * index(dims=0, rank=2, levels=5)", 0, 5 },
+    { "batch64", "scale(1.3) * rbf(ard, lengthscale=0.7)", 64, 0 },
 };
 
 typedef struct problem {
@@ -81,14 +83,15 @@ static int make_theta(ct_device *dev, int64_t batch, problem *p)
 
 /* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple; mll.py draws the same. A
  * batch has the first n rows, the next n, and so on. */
-static int make_data(ct_device *dev, int64_t batch, int64_t rows, int d, problem *p)
+static int make_data(ct_device *dev, const struct kernel_case *k, int64_t rows, int d, problem *p)
 {
     static const double prime[MOST_COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
-    const int64_t n = rows * (batch ? batch : 1), shape[] = { batch, rows, d };
+    const int64_t batch = k->batch, n = rows * (batch ? batch : 1), shape[] = { batch, rows, d };
     double *x = malloc((size_t)(n * (d + 1)) * sizeof *x), *y = x ? x + n * d : NULL;
     for (int64_t i = 0; x && i < n; i++) {
         for (int j = 0; j < d; j++) x[i * d + j] = fmod((double)(i + 1) * sqrt(prime[j]), 1);
         y[i] = sin(6 * x[i * d]) + x[i * d + 1] + 0.1 * sin(1000 * (double)(i + 1));
+        if (k->levels) x[i * d] = floor(k->levels * x[i * d]);
     }
     p->X = x ? as(ct_from(dev, CT_F64, batch ? ct_shape_of(3, shape) : ct_shape2(n, d), x), p->dtype) : NULL;
     p->y = x ? as(ct_from(dev, CT_F64, batch ? ct_shape_of(2, shape) : ct_shape1(n), y), p->dtype) : NULL;
@@ -113,7 +116,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     p.dtype = b->dtype < 0 ? CT_F64 : (ct_dtype)b->dtype;
     p.training = training;
     p.mixed = mixed;
-    int failed = ct_kernel_bind(p.kernel, d) != CT_OK || make_data(dev, k->batch, n, d, &p);
+    int failed = ct_kernel_bind(p.kernel, d) != CT_OK || make_data(dev, k, n, d, &p);
     int rounds = k->batch   ? (n < 50    ? 200
                                : n < 200 ? 20
                                          : 3)

@@ -161,7 +161,7 @@ static void advise_on_bounds(adviser *a)
             advise(a, "%s is at its upper bound: this part of the kernel does not see %s", p->name, column);
         else if (!is_length(p) && side < 0 && strstr(p->name, "variance"))
             advise_on_term(a, i);
-        else if (!is_length(p))
+        else if (!is_length(p) && !p->any_sign && !strstr(p->name, ".kappa[")) /* W and κ may end anywhere */
             advise_on_other(a, p, side);
     }
 }

@@ -289,6 +289,11 @@ typedef struct bounds {
 /* GO_ON, or CODE_USAGE for what no parameter has. A value outside moves to its bound. */
 int set_bounds(ct_gp *gp, const bounds *b);
 
+/* -- levels.c -- */
+
+/* Of each `index` of the kernel: the variances and correlations of its levels. */
+void print_levels(const ct_gp *gp);
+
 /* -- kernels.c -- */
 
 void print_kernels(void);

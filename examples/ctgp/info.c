@@ -137,6 +137,7 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
+    print_levels(gp);
     print_trend(gp, t);
     print_outliers(far, NULL, 12);
     print_numerics(gp, q);

@@ -36,7 +36,9 @@ void print_kernels(void)
     static const profile profiles[] = {
         CT_PROFILES(PROFILE){ "constant", "variance", "one unknown level", "variance", false },
         { "white", "variance, of a row with itself alone", "independent noise, beside the noise of --noise",
-          "variance", false }
+          "variance", false },
+        { "index", "(W W^T + diag kappa)[x, z], of the codes of one column",
+          "levels that go together, against each other or apart: index(rank=2)", "w, kappa", false }
     };
     printf("A kernel k(x, z) is a sum of products of these profiles. With r^2 = sum_d (x_d - z_d)^2 / l_d^2 "
            "and\n"
@@ -64,6 +66,8 @@ void print_kernels(void)
           "              + scale * matern32(lengthscale=0.1)\"\n"
           "  with several columns, the time being the first: dims=0 in each of these, and further terms for\n"
           "  the others; the season of a week, in days: periodic(period=7!); to judge it as a forecast:\n"
-          "  fit --test-last 0.2\n",
+          "  fit --test-last 0.2\n"
+          "  a function of the numbers for each level of a category, whose levels may mirror each other\n"
+          "                          scale * index(rank=2) * matern32(ard)\n",
           stdout);
 }

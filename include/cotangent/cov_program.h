@@ -15,6 +15,7 @@ typedef enum ct_cov_code {
     CT_COV_PROFILES, /* the number of profiles */
     CT_COV_CONSTANT = CT_COV_PROFILES,
     CT_COV_WHITE,
+    CT_COV_INDEX,         /* (W Wᵀ + diag κ)[c, c'] of the codes in one column */
     CT_COV_SCALE,         /* theta[extra] * child `right` */
     CT_COV_SUM,           /* child `left` + child `right` */
     CT_COV_PRODUCT,       /* child `left` * child `right` */
@@ -23,17 +24,21 @@ typedef enum ct_cov_code {
 #undef CT__CODE
 /* clang-format on */
 
+/* The most levels and the highest rank of CT_COV_INDEX. */
+enum { CT_COV_MOST_LEVELS = 512, CT_COV_MOST_RANK = 16 };
+
 typedef struct ct_cov_node {
     int32_t code;         /* a ct_cov_code                                                      */
-    int32_t geometry;     /* of a profile: a ct_cov_geometry                                    */
+    int32_t geometry;     /* of what looks at columns: a ct_cov_geometry                        */
     int32_t tail;         /* of a profile: CT_LIGHT or CT_HEAVY                                 */
     int32_t left, right;  /* children, as positions in the program                              */
     int32_t dims, n_dims; /* the active columns are ct_cov_dims(program)[dims .. dims + n_dims) */
     /* Position in theta of the first lengthscale, or of a cosine's period; -1: none. */
     int32_t lengthscale;
     int32_t ard;    /* 1: one lengthscale per active column, 0: one for all             */
-    int32_t extra;  /* position in theta of alpha, period, offset or variance; -1: none */
-    int32_t degree; /* of a polynomial                                                  */
+    int32_t extra;  /* position in theta of alpha, period, offset, variance or W; -1: none */
+    int32_t degree; /* of a polynomial; of CT_COV_INDEX the rank, the columns of W         */
+    int32_t levels; /* of CT_COV_INDEX: the rows of W, which is followed in theta by κ     */
 } ct_cov_node;
 
 /* Followed in memory by n_nodes nodes and n_dims column numbers. */

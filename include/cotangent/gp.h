@@ -141,8 +141,8 @@ CT_API ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y);
 
 /* -- parameters ------------------------------------------------------------------------------------------ */
 /* First the kernel's parameters in their order, then the noise's if learned, then the mean's. Values, bounds
- * and priors are in the units of the data. All parameters but the mean's and those of CT_NOISE_INPUTS are
- * positive. */
+ * and priors are in the units of the data. All parameters are positive but those with any_sign: the mean's,
+ * those of CT_NOISE_INPUTS, and w of `index`. */
 
 /* The kernel with the present parameter values, borrowed. ct_kernel_print gives it as text. */
 CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);

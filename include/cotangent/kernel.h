@@ -35,6 +35,14 @@ CT_PROFILES_OF_DEGREE(CT__OF_DEGREE)
 CT_API ct_kernel *ct_kernel_constant(void); /* its variance, everywhere */
 /* The variance where x and z are the same row of the same tensor, else 0. */
 CT_API ct_kernel *ct_kernel_white(void);
+/* The coregionalisation matrix at the codes c and c' in one column: k = (W Wᵀ + diag κ)[c, c'], with W
+ * (levels, rank) of any sign and κ (levels) positive. [Bonilla, Chai & Williams 2008; Álvarez, Rosasco &
+ * Lawrence 2012, §4.2] Codes other than 0 to levels - 1 are one more level, whose covariance with the others
+ * is 0, and whose variance is their average. A code that is not finite gives NaN. W starts as
+ * w_lk = 0.7 cos(π k (2l + 1) / (2 levels)), κ at 0.5. 1 <= rank <= 16, rank <= levels <= 512. With
+ * levels = 0 ct_gp_new takes them from the column, of ct_gp_options.inputs; until then there are no
+ * parameters. */
+CT_API ct_kernel *ct_kernel_index(int levels, int rank);
 
 /* -- combinations ---------------------------------------------------------------------------------------- */
 
@@ -56,11 +64,13 @@ CT_API void ct_kernel_free(ct_kernel *k);
 /*     sum     = product { "+" product }
  *     product = factor { "*" factor }
  *     factor  = "scale" | profile [ "(" option { "," option } ")" ] | "(" sum ")"
- *     profile = a text of profiles.h, as rbf or matern52 | constant | white
+ *     profile = a text of profiles.h, as rbf or matern52 | constant | white | index
  *     option  = "ard" | "dims=" i { ":" i } | "degree=" i | NAME "=" value
  *                                                        (a parameter's start value)
  *             | "lengthscale=" value { ":" value }       (with ard: one each)
  *             | value                                    (of scale, constant, white)
+ *             | "rank=" i | "levels=" i                  (of index; then all of W, row by row, and of κ)
+ *             | "w=" value { ":" value } | "kappa=" value { ":" value }
  *     value   = number [ "!" ]                           (!: the parameter is held fixed)
  *
  * "scale" multiplies the rest of its product; "scale(4)" starts it at 4. Numbers have a decimal point in
@@ -120,27 +130,31 @@ typedef struct ct_param {
     char name
         /* Unique in its kernel: "rbf.lengthscale" (with ARD "rbf.lengthscale[2]", the number of the input
          * column), "scale.variance", "rq.alpha", "periodic.period", "cosine.period", "poly.offset",
-         * "constant.variance", "white.variance". The second of a name is "rbf#2.lengthscale". */
+         * "constant.variance", "white.variance", "index.w[level,k]", "index.kappa[level]". The second of a
+         * name is "rbf#2.lengthscale". */
         [64];
-    double value;        /* positive */
-    double lower, upper; /* 0 and INFINITY: none given */
+    double value;        /* positive, unless any_sign */
+    double lower, upper; /* 0, with any_sign -INFINITY, and INFINITY: none given */
     bool fixed;
     bool start_given; /* set by the text or ct_kernel_set: no start value from the data */
     ct_prior prior;
     ct_unit unit;
-    int column; /* for CT_UNIT_INPUT; -1: several columns share the parameter */
+    int column;    /* for CT_UNIT_INPUT; -1: several columns share the parameter */
+    bool any_sign; /* the value is any finite number, and a fit searches in it rather than in its log */
 } ct_param;
 
 /* The number of parameters. They have the order of the text, a scale before what it multiplies; within a
- * profile the lengthscales come first. All start at 1, without bounds or priors. */
+ * profile the lengthscales come first, in index W before κ. All but those of index start at 1; none has
+ * bounds or priors. */
 CT_API int64_t ct_kernel_params(const ct_kernel *k);
 /* Parameter i, borrowed until the kernel is changed; NULL out of range. ct_kernel_set changes it. */
 CT_API const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i);
 /* The index of the parameter of that name; -1 if there is none. */
 CT_API int64_t ct_kernel_find(const ct_kernel *k, const char *name);
-/* Replaces all members of parameter i except name, unit and column. start_given becomes true if it is set in
- * `param` or the value changes. CT_EINVAL, with k unchanged, unless the value is positive and finite, 0 <=
- * lower <= value <= upper, and the prior is valid. */
+/* Replaces all members of parameter i except name, unit, column and any_sign. start_given becomes true if it
+ * is set in `param` or the value changes. CT_EINVAL, with k unchanged, unless the value is finite, positive
+ * where it must be, lower <= value <= upper with such a lower >= 0, and the prior is valid: of what has any
+ * sign, none or normal. */
 CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
 
 /* -- on the tape ----------------------------------------------------------------------------------------- */

@@ -9,13 +9,14 @@
 
 #include "gp/model/model.h"
 
-/* The free parameters that multiply a node: its variance, or the lengthscales of `linear`. */
+/* The free parameters that multiply a node: its variance, the lengthscales of `linear`, W and κ. */
 static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first, int32_t *count)
 {
-    bool linear = node->code == CT_COV_LINEAR;
+    bool linear = node->code == CT_COV_LINEAR, index = node->code == CT_COV_INDEX;
     *first = linear ? node->lengthscale : node->extra;
-    *count = linear && node->ard ? node->n_dims : 1;
-    if (!linear && node->code != CT_COV_SCALE && node->code != CT_COV_CONSTANT && node->code != CT_COV_WHITE)
+    *count = index ? node->levels * (node->degree + 1) : linear && node->ard ? node->n_dims : 1;
+    if (!linear && !index && node->code != CT_COV_SCALE && node->code != CT_COV_CONSTANT &&
+        node->code != CT_COV_WHITE)
         return false;
     for (int32_t p = *first; p < *first + *count; p++)
         if (gp->param[p].fixed) return false;
@@ -43,7 +44,8 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
     } else if (n->code == CT_COV_PRODUCT) {
         find_powers(gp, able(gp, n->left) ? n->left : n->right, power);
     } else if (has_factor(gp, n, &first, &count)) {
-        for (int32_t p = first; p < first + count; p++) power[p] = n->code == CT_COV_LINEAR ? -0.5 : 1;
+        for (int32_t p = first; p < first + count; p++)
+            power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->param[p].any_sign ? 0.5 : 1;
     } else {
         find_powers(gp, n->right, power);
     }
@@ -62,12 +64,13 @@ static bool noise_able(const ct_gp *gp, double *power)
     return true;
 }
 
-/* v: room for n_params numbers. A parameter that is a log takes the log of its factor. */
+/* v: room for n_params numbers. A parameter that is a log, of the noise, takes the log of its factor. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
     for (int64_t i = 0; i < gp->n_params; i++) {
         ct_param p = gp->param[i];
-        v[i] = p.value = ct__gp_positive(gp, i) ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
+        v[i] = p.value =
+            i < gp->n_kernel || !p.any_sign ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
         ct_status s = power[i] != 0 ? ct__gp_check_param(gp, i, &p) : CT_OK;
         if (s) return s;
     }

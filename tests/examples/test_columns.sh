@@ -82,6 +82,31 @@ ok 'or named' '^n=40 features=1 ' \
 LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' from$" "${fit[@]}" \
     <(cut -d, -f1,4 id.csv) --model g.ctgp
 
+# -- levels that go together or against each other -----------------------------------------------------------
+
+# elm and oak mirror each other, and pine is a line
+awk 'BEGIN { print "wood,x,y"; split("elm oak pine", w, " ")
+    for (i = 0; i < 60; i++) { k = (i + int(i / 7)) % 3
+        y = k == 2 ? i / 50 : k == 1 ? -sin(.3 * i) : sin(.3 * i)
+        printf "%s,%.1f,%.5f\n", w[k + 1], i / 10, y + cos(7 * i) / 20 } }' \
+    >mirror.csv
+ok 'a kernel of levels' '^n=60 features=2 ' "$ctgp" fit mirror.csv --target y --restarts 4 --quiet \
+    --kernel 'index * rbf(lengthscale=1)'
+ok 'has as many as its column' '^kernel +index\(dims=0, rank=1, levels=3\) \* rbf\(dims=1\)$' \
+    "$ctgp" info mirror.ctgp
+that 'info tells which go against each other' grep -qE '^  oak +[0-9.]+ +-(0\.9.|1\.00)$' out
+that 'with parameters of any sign' grep -qE '^  index.w\[[01],0\] +-' out
+that 'and without advice on them' test "$(grep -c '^  index.* is at its' out)" -eq 0
+ok 'predict, of a level never seen, too' '^n=60 ' "$ctgp" predict mirror.ctgp \
+    <(sed '5s/^[a-z]*/ash/' mirror.csv) --unseen prior --out j.csv
+least_certain=$(awk -F, 'NR > 1 && $2 > s { s = $2; at = NR } END { print at }' j.csv)
+that 'which is the least certain' test "$least_certain" = 5
+ok 'bounds by name' '^n=60 ' "$ctgp" fit mirror.csv --target y --quiet --max-iter 5 --kernel 'index * rbf' \
+    --lower '"index.w[0,0]=-0.5"' --upper 'index.kappa*=2' --model bounded.ctgp
+for text in 'index(dims=x)' 'index(levels=2)' 'index(rank=4)'; do
+    bad "refused: $text" 2 '^ctgp: .*index' "$ctgp" fit mirror.csv --target y --kernel "$text"
+done
+
 # -- times ---------------------------------------------------------------------------------------------------
 
 # from 2024-02-20 on, a day a row

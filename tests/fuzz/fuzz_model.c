@@ -61,7 +61,8 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
 {
     static const char *const kernels[] = { "scale * rbf(ard)", "rbf + white",
                                            "scale * periodic * matern32 + linear",
-                                           "poly(degree=2) + rq(dims=0)", "constant + cosine + matern12" };
+                                           "poly(degree=2) + rq(dims=0) * index(dims=0, levels=3)",
+                                           "constant + cosine + matern12" };
     int64_t n = 1 + seed % 5, d = 1 + seed / 5 % 2;
     ct_dtype dtype = seed / 10 % 2 ? CT_F32 : CT_F64;
     ct_tensor *X = ct_rand_normal(device(), dtype, ct_shape2(n, d), seed, 0);

@@ -9,6 +9,7 @@
 
 static char path[256];
 static const char *basis; /* of the job's model; NULL: a constant mean */
+static const char *kernel = "scale * rbf(ard)";
 
 typedef struct job {
     ct_device *device;
@@ -33,7 +34,7 @@ static ct_gp *model_of(const gp_data *s)
     const ct_gp_options options = { .mean = basis ? CT_MEAN_BASIS : CT_MEAN_CONSTANT,
                                     .basis = basis,
                                     .inputs = basis ? NULL : inputs };
-    return ct_gp_new(s->X, s->y, ct_kernel_parse("scale * rbf(ard)"), &options);
+    return ct_gp_new(s->X, s->y, ct_kernel_parse(kernel), &options);
 }
 
 static ct_status make_usual(job *j)
@@ -321,6 +322,16 @@ static void a_basis_fails(void **state)
     basis = NULL;
 }
 
+static void an_index_fails(void **state)
+{
+    (void)state;
+    ct_status (*const calls[])(job *) = { make_usual, objective, fit,  predict, nlml_op,
+                                          posterior,  append,    copy, save,    load };
+    kernel = "scale * index * rbf";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) run(calls[i]);
+    kernel = "scale * rbf(ard)";
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -352,7 +363,7 @@ int main(void)
         cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
         cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
         cmocka_unit_test(by_level_fails),    cmocka_unit_test(by_inputs_fails),
-        cmocka_unit_test(a_basis_fails),
+        cmocka_unit_test(a_basis_fails),     cmocka_unit_test(an_index_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

@@ -4,7 +4,7 @@
 
 #include <cotangent/op.h>
 
-#define CT__SAMPLE_ATTR   512
+#define CT__SAMPLE_ATTR   768
 #define CT__SAMPLE_VALUES 16
 
 typedef enum ct__sample_kind {

@@ -120,6 +120,7 @@ static const char *const sampled[] = {
     "linear(ard) + constant",
     "poly(degree=3)",
     "scale * rbf(ard) + scale * periodic * matern52 + white",
+    "scale * index(rank=2, levels=3, dims=1) * rbf + index(levels=2, dims=0)",
     "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf",
 };
 

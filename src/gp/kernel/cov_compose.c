@@ -84,6 +84,40 @@ static ct_var differences(const request *q, const ct_cov_node *n, ct_var Z)
     return s;
 }
 
+/* -- index ----------------------------------------------------------------------------------------------- */
+
+/* Of each row of X the level of its code as (rows, levels), 1 at it and 0 elsewhere; without a level all
+ * are 0. */
+static ct_var one_hot(const request *q, const ct_cov_node *n, ct_var X)
+{
+    const ct_shape square = ct_shape2(n->levels, n->levels);
+    ct_var levels = ct_sum(ct_tril(ct_broadcast_to(number(q, 1), square), -1), -1, false), /* 0, 1, ... */
+        code = columns(q, n, X), differ = ct_add(ct_less(code, levels), ct_less(levels, code));
+    return ct_add(ct_shift(ct_neg(differ), 1), ct_sub(code, code)); /* NaN where it is not finite */
+}
+
+/* B[c, c'] = E B Eᵀ for one-hot rows E, B = W Wᵀ + diag κ. With u = 1 - Σ_l e_l codes without a level add
+ * u uᵀ tr(B)/levels. */
+static ct_var index_value(const request *q, const ct_cov_node *n)
+{
+    const int32_t of_W = n->levels * n->degree, kappa_at = n->extra + of_W;
+    ct_shape of_theta = ct_var_shape(q->theta);
+    of_theta.ndim -= of_theta.ndim > 0;
+    const ct_shape shape = ct__in_batch(of_theta, ct_shape2(n->levels, n->degree));
+    ct_var W = ct_reshape(ct_slice(q->theta, -1, n->extra, kappa_at, 1), shape),
+           kappa = ct_slice(q->theta, -1, kappa_at, kappa_at + n->levels, 1),
+           variance = ct_add(ct_sum(ct_square(W), -1, false), kappa), average = ct_mean(variance, -1, true);
+    ct_var E = one_hot(q, n, q->X), u = ct_shift(ct_neg(ct_sum(E, -1, true)), 1);
+    if (q->diagonal)
+        return ct_add(ct_sum(ct_mul(E, ct_unsqueeze(variance, -2)), -1, false),
+                      ct_mul(ct_squeeze(ct_square(u), -1), average));
+    ct_var F = q->Z.tape ? one_hot(q, n, q->Z) : E,
+           v = q->Z.tape ? ct_shift(ct_neg(ct_sum(F, -1, true)), 1) : u,
+           B = ct_add_diag(ct_matmul(W, ct_t(W)), kappa);
+    return ct_add(ct_matmul(ct_matmul(E, B), ct_t(F)),
+                  ct_mul(ct_matmul(u, ct_t(v)), ct_unsqueeze(average, -1)));
+}
+
 /* -- slopes: y = k(s, a), given with its derivatives ------------------------------------------------------
  * adjoint:   s̄ = ȳ ∂k/∂s,  ā = ȳ ∂k/∂a            inputs y, s, ∂k/∂s and, if k depends on a, a and ∂k/∂a */
 
@@ -166,6 +200,7 @@ static ct_var node_value(const request *q, const ct_cov_node *n, const ct_var *v
         if (q->Z.tape) return number(q, 0);
         if (q->diagonal) return parameter(q, n->extra);
         return ct_diag_embed(ct_broadcast_to(theta_at(q, n->extra), q->rows));
+    case CT_COV_INDEX: return index_value(q, n);
     case CT_COV_SCALE: return ct_mul(parameter(q, n->extra), value[n->right]);
     case CT_COV_SUM: return ct_add(value[n->left], value[n->right]);
     case CT_COV_PRODUCT: return ct_mul(value[n->left], value[n->right]);

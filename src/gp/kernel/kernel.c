@@ -67,6 +67,16 @@ CT_PROFILES_OF_DEGREE(OF_DEGREE)
 ct_kernel *ct_kernel_constant(void) { return leaf(CT_COV_CONSTANT); }
 ct_kernel *ct_kernel_white(void) { return leaf(CT_COV_WHITE); }
 
+ct_kernel *ct_kernel_index(int levels, int rank)
+{
+    ct_kernel *k = leaf(CT_COV_INDEX);
+    if (!k || k->status) return k;
+    const char *fault = ct__kernel_levels_fault(levels, rank);
+    if (fault) return ct__kernel_changed(k, ct__kernel_refuse(k, CT_EINVAL, "index: %s", fault));
+    k->node->degree = rank;
+    return ct__kernel_changed(k, ct__kernel_levels(k->node, levels) ? CT_OK : no_memory(k));
+}
+
 /* -- combinations ---------------------------------------------------------------------------------------- */
 
 /* Puts `code` before a's nodes and moves b's behind them. b is NULL for an operator of one operand. */
@@ -135,13 +145,28 @@ static ct_status aim(ct_kernel *k, int *const list[2], const int count[2])
         kernel_node *n = &k->node[i];
         const bool codes = ct__kernel_kinds[n->code].geometry == CT_DIFFER;
         if (!ct__kernel_looks(n) || n->dims) continue;
-        if (!count[codes] || count[codes] > CT__KERNEL_MAX_ACTIVE)
+        const int most = n->code == CT_COV_INDEX ? 1 : CT__KERNEL_MAX_ACTIVE;
+        if (!count[codes] || count[codes] > most)
             return ct__kernel_refuse(k, CT_EINVAL,
                                      "%s without dims=: %d columns of its kind, must be 1 to %d",
-                                     ct__kernel_kinds[n->code].text, count[codes], CT__KERNEL_MAX_ACTIVE);
+                                     ct__kernel_kinds[n->code].text, count[codes], most);
         if (!ct__kernel_dims(n, list[codes], count[codes])) return no_memory(k);
     }
     return CT_OK;
+}
+
+/* The levels of n are those of its column. */
+static ct_status take_levels(ct_kernel *k, kernel_node *n, const ct_column *c)
+{
+    if (c->kind != CT_COLUMN_CATEGORY || c->n_levels == n->levels) return CT_OK;
+    if (n->levels)
+        return ct__kernel_refuse(k, CT_EINVAL, "index has levels=%d, its column \"%.100s\" has %lld",
+                                 n->levels, c->name, (long long)c->n_levels);
+    const char *fault = ct__kernel_levels_fault(c->n_levels, n->degree);
+    if (fault)
+        return ct__kernel_refuse(k, CT_EINVAL, "index of \"%.100s\", of %lld levels: %s", c->name,
+                                 (long long)c->n_levels, fault);
+    return ct__kernel_levels(n, (int)c->n_levels) ? CT_OK : no_memory(k);
 }
 
 ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d)
@@ -155,8 +180,12 @@ ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d)
         const bool codes = columns[j].kind == CT_COLUMN_CATEGORY;
         list[codes][count[codes]++] = j;
     }
-    const ct_status s = count[1] ? aim(k, list, count) : CT_OK;
+    ct_status s = count[1] ? aim(k, list, count) : CT_OK;
     free(room);
+    for (int i = 0; i < k->nodes && !s; i++) {
+        kernel_node *n = &k->node[i];
+        if (n->code == CT_COV_INDEX && n->dims && n->dims[0] < d) s = take_levels(k, n, &columns[n->dims[0]]);
+    }
     return s;
 }
 

@@ -40,14 +40,15 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!p || !param)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel parameter %lld: there are %lld", (long long)i,
                                  (long long)ct_kernel_params(k));
-    if (!ct__positive(param->value))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is positive and finite", p->name,
-                                 param->value);
-    if (!(param->lower >= 0) || !(param->lower <= param->value) || !(param->value <= param->upper))
-        return ct__kernel_refuse(k, CT_EINVAL,
-                                 "%s = %g: its bounds [%g, %g] must hold it, the lower at least 0", p->name,
-                                 param->value, param->lower, param->upper);
-    if (!ct__prior_valid(&param->prior, true))
+    if (!ct__param_valid(p, param->value))
+        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is%s finite", p->name, param->value,
+                                 p->any_sign ? "" : " positive and");
+    if (!(param->lower >= 0 || p->any_sign) || !(param->lower <= param->value) ||
+        !(param->value <= param->upper))
+        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: its bounds [%g, %g] must hold it%s", p->name,
+                                 param->value, param->lower, param->upper,
+                                 p->any_sign ? "" : ", the lower at least 0");
+    if (!ct__prior_valid(&param->prior, !p->any_sign))
         return ct__kernel_refuse(k, CT_EINVAL, "%s: prior of kind %d with a = %g, b = %g is none", p->name,
                                  (int)param->prior.kind, param->prior.a, param->prior.b);
     ct__param_set(p, param);
@@ -71,6 +72,13 @@ static ct_status bind_node(ct_kernel *k, kernel_node *n, int input_dims)
         if (n->dims[i] >= input_dims)
             return ct__kernel_refuse(k, CT_EINVAL, "%s looks at column %d, the inputs have %d", name,
                                      n->dims[i], input_dims);
+    if (n->code == CT_COV_INDEX && columns != 1)
+        return ct__kernel_refuse(k, CT_EINVAL,
+                                 "index looks at one column, not %d: name it by dims=", columns);
+    if (n->code == CT_COV_INDEX && !n->levels)
+        return ct__kernel_refuse(k, CT_EINVAL,
+                                 "index does not know how many levels its column has: make the column a "
+                                 "category, or give levels=");
     if (!n->ard || n->n_length == columns) return CT_OK;
     if (n->n_length != 1)
         return ct__kernel_refuse(k, CT_EINVAL, "%s has %d lengthscales for %d columns", name, n->n_length,
@@ -127,7 +135,8 @@ static int32_t emit(emitter *e)
 {
     const kernel_node *n = e->next++;
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
-    const int32_t first = e->program->n_params, extra = kind->extra ? first + n->n_length : -1;
+    const bool index = n->code == CT_COV_INDEX;
+    const int32_t first = e->program->n_params, extra = kind->extra || index ? first + n->n_length : -1;
     /* a distance without lengthscales is measured in units of the other parameter */
     const bool in_extra = ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
     ct_cov_node out = { .code = (int32_t)n->code,
@@ -140,7 +149,8 @@ static int32_t emit(emitter *e)
                                                    : -1,
                         .ard = n->ard,
                         .extra = in_extra ? -1 : extra,
-                        .degree = n->degree };
+                        .degree = n->degree,
+                        .levels = n->levels };
     e->program->n_params += n->n_param;
     for (int32_t i = 0; i < out.n_dims; i++) e->dims[e->n_dims++] = n->dims ? n->dims[i] : i;
     out.left = kind->operands > 1 ? emit(e) : -1;

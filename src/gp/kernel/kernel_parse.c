@@ -38,8 +38,52 @@ static void lengthscales(ct__scan *p, kernel_node *n)
     if (!p->status && n->n_length != count && !ct__kernel_lengthscales(n, count)) ct__scan_no_memory(p);
 }
 
+/* The rank or the levels of an index, which come before its values. */
+static void index_size(ct__scan *p, kernel_node *n, bool rank)
+{
+    const char *place = ct__scan_space(p);
+    const int size = ct__scan_integer(p, CT_COV_MOST_LEVELS, rank ? "a rank" : "the number of levels");
+    for (int i = 0; i < n->n_param; i++)
+        if (n->param[i].start_given)
+            ct__scan_fail(p, CT_EFORMAT, place, "rank= and levels= come before w= and kappa=");
+    const char *fault = !rank && !size ? "the levels must be 1 to 512"
+                                       : ct__kernel_levels_fault(rank ? 0 : size, rank ? size : 1);
+    if (fault) ct__scan_fail(p, CT_EFORMAT, place, "%s", fault);
+    if (p->status) return;
+    if (rank) n->degree = size;
+    if (!ct__kernel_levels(n, rank ? n->levels : size)) ct__scan_no_memory(p);
+}
+
+/* All values of an index's W, or of its κ. */
+static void index_values(ct__scan *p, kernel_node *n, bool W)
+{
+    const int of_W = n->levels * n->degree, count = W ? of_W : n->levels;
+    const char *place = ct__scan_space(p);
+    int i = 0;
+    if (!count) ct__scan_fail(p, CT_EFORMAT, place, "levels= comes before w= and kappa=");
+    do {
+        if (i == count) ct__scan_fail(p, CT_EFORMAT, place, "more than %d values", count);
+        if (!p->status) ct__scan_value(p, &n->param[W ? i++ : of_W + i++]);
+    } while (!p->status && ct__scan_accept(p, ':'));
+    if (i < count) ct__scan_fail(p, CT_EFORMAT, place, "%d of %d values", i, count);
+}
+
+/* False: it has no such option. */
+static bool index_option(ct__scan *p, kernel_node *n, const char *word)
+{
+    const bool rank = !strcmp(word, "rank"), W = !strcmp(word, "w");
+    if (!rank && !W && strcmp(word, "levels") && strcmp(word, "kappa")) return false;
+    ct__scan_expect(p, '=');
+    if (rank || *word == 'l')
+        index_size(p, n, rank);
+    else
+        index_values(p, n, W);
+    return true;
+}
+
 static void option(ct__scan *p, kernel_node *n)
 {
+    const bool index = n->code == CT_COV_INDEX;
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
     char word[32];
     ct__scan_space(p);
@@ -53,8 +97,9 @@ static void option(ct__scan *p, kernel_node *n)
         n->ard = true;
         return;
     }
+    if (index && index_option(p, n, word)) return;
     bool is_dims = !strcmp(word, "dims") && ct__kernel_looks(n);
-    bool is_degree = !strcmp(word, "degree") && kind->degree;
+    bool is_degree = !strcmp(word, "degree") && kind->degree && !index;
     bool is_length = !strcmp(word, "lengthscale") && kind->lengthscales;
     bool is_extra = kind->extra && !strcmp(word, kind->extra);
     if (!is_dims && !is_degree && !is_length && !is_extra) {
@@ -62,7 +107,10 @@ static void option(ct__scan *p, kernel_node *n)
         ct__scan_fail(p, CT_EFORMAT, place, "%s%s%s; %s takes%s%s%s%s%s%s",
                       *word ? "no option \"" : "expected an option", word, *word ? "\"" : "", kind->text,
                       kind->lengthscales ? " ard, lengthscale=" : "",
-                      looks ? kind->lengthscales ? ", dims=" : " dims=" : "", kind->degree ? ", degree=" : "",
+                      looks ? kind->lengthscales ? ", dims=" : " dims=" : "",
+                      index          ? ", rank=, levels=, w=, kappa="
+                      : kind->degree ? ", degree="
+                                     : "",
                       !kind->extra ? ""
                       : looks      ? ", "
                                    : " a number or ",
@@ -89,6 +137,10 @@ static void options(ct__scan *p, kernel_node *n)
     do option(p, n);
     while (!p->status && ct__scan_accept(p, ','));
     if (!p->status) ct__scan_expect(p, ')');
+    if (n->code == CT_COV_INDEX && ct__kernel_levels_fault(n->levels, n->degree))
+        ct__scan_fail(p, CT_EFORMAT, place, "%s", ct__kernel_levels_fault(n->levels, n->degree));
+    if (n->code == CT_COV_INDEX && n->n_dims > 1)
+        ct__scan_fail(p, CT_EFORMAT, place, "index looks at one column, not %d", n->n_dims);
     if (p->status || n->n_length <= 1) return;
     if (!n->ard)
         ct__scan_fail(p, CT_EFORMAT, place, "%d lengthscales need ard", n->n_length);

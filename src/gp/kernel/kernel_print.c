@@ -33,16 +33,20 @@ static void put_term(printer *p, const kernel_node *n)
         put(p, "%s%s%d", i ? ":" : separator, i ? "" : "dims=", n->dims[i]);
         separator = ", ";
     }
+    const bool index = n->code == CT_COV_INDEX;
     if (kind->degree) {
-        put(p, "%sdegree=%d", separator, n->degree);
+        put(p, "%s%s=%d", separator, index ? "rank" : "degree", n->degree);
         separator = ", ";
     }
+    if (n->levels) put(p, ", levels=%d", n->levels);
     for (int i = 0; p->values && i < n->n_param; i++) {
-        const bool length = i < n->n_length;
+        /* the first of a list is named */
+        const bool length = i < n->n_length, first = !i || i == (index ? n->levels * n->degree : n->n_length);
+        const char *list = !index ? length ? "lengthscale" : kind->extra : i ? "kappa" : "w";
         char number[CT_NUMBER_TEXT];
         ct_number_write(n->param[i].value, 0, number);
-        put(p, "%s", length && i ? ":" : separator);
-        if (length ? !i : ct__kernel_looks(n)) put(p, "%s=", length ? "lengthscale" : kind->extra);
+        put(p, "%s", first ? separator : ":");
+        if (first && ct__kernel_looks(n)) put(p, "%s=", list);
         put(p, "%s%s", number, n->param[i].fixed ? "!" : "");
         separator = ", ";
     }

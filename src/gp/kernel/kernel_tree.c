@@ -16,6 +16,7 @@ const kernel_kind ct__kernel_kinds[CT_COV_CODES] = {
     CT_PROFILES_OF_DEGREE(OF_DEGREE)
     [CT_COV_CONSTANT] = { .text = "constant", .extra = "variance", .unit = CT_UNIT_VARIANCE },
     [CT_COV_WHITE] = { .text = "white", .extra = "variance", .unit = CT_UNIT_VARIANCE },
+    [CT_COV_INDEX] = { .text = "index", .geometry = CT_DIFFER, .degree = 1 },
     [CT_COV_SCALE] = { .text = "scale", .extra = "variance", .unit = CT_UNIT_VARIANCE, .operands = 1 },
     [CT_COV_SUM] = { .text = "+", .operands = 2 },
     [CT_COV_PRODUCT] = { .text = "*", .operands = 2 },
@@ -67,6 +68,35 @@ bool ct__kernel_lengthscales(kernel_node *n, int count)
     return true;
 }
 
+const char *ct__kernel_levels_fault(int64_t levels, int rank)
+{
+    return rank < 1 || rank > CT_COV_MOST_RANK         ? "the rank must be 1 to 16"
+           : levels < 0 || levels > CT_COV_MOST_LEVELS ? "the levels must be 1 to 512"
+           : levels && rank > levels                   ? "the rank is at most the levels"
+                                                       : NULL;
+}
+
+/* w_lk = 0.7 cos(π k (2l + 1) / (2 levels)), where no two columns of W are alike, and κ = 0.5: variances and
+ * correlations around 1 and a half. */
+bool ct__kernel_levels(kernel_node *n, int levels)
+{
+    const int of_W = levels * n->degree;
+    ct_param *p = calloc((size_t)(of_W + levels) + 1, sizeof *p);
+    if (!p) return false;
+    for (int i = 0; i < of_W + levels; i++) {
+        p[i] = (ct_param){ .value = 0.5, .upper = INFINITY, .column = -1, .any_sign = i < of_W };
+        if (!p[i].any_sign) continue;
+        const int l = i / n->degree, k = i % n->degree;
+        p[i].value = 0.7 * cos(CT__PI * k * (2 * l + 1) / (2. * levels));
+        p[i].lower = -INFINITY;
+    }
+    free(n->param);
+    n->param = p;
+    n->levels = levels;
+    n->n_param = of_W + levels;
+    return true;
+}
+
 bool ct__kernel_dims(kernel_node *n, const int *dims, int count)
 {
     int *copy = malloc((size_t)count * sizeof *copy);
@@ -95,7 +125,11 @@ static void name_parameters(kernel_node *n, int number)
     snprintf(prefix, sizeof prefix, number > 1 ? "%s#%d" : "%s", kind->text, number);
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
-        if (n->ard && i < n->n_length)
+        if (n->code == CT_COV_INDEX && p->any_sign)
+            snprintf(p->name, sizeof p->name, "%s.w[%d,%d]", prefix, i / n->degree, i % n->degree);
+        else if (n->code == CT_COV_INDEX)
+            snprintf(p->name, sizeof p->name, "%s.kappa[%d]", prefix, i - n->levels * n->degree);
+        else if (n->ard && i < n->n_length)
             snprintf(p->name, sizeof p->name, "%s.lengthscale[%d]", prefix, i < n->n_dims ? n->dims[i] : i);
         else
             snprintf(p->name, sizeof p->name, "%s.%s", prefix, i < n->n_length ? "lengthscale" : kind->extra);

@@ -21,7 +21,7 @@ typedef struct kernel_kind {
     ct_unit unit;      /* its unit */
     ct_cov_geometry geometry;
     int tail;
-    int degree; /* the initial degree; 0: it has none */
+    int degree; /* the initial degree, or rank; 0: it has none */
     int operands;
 } kernel_kind;
 
@@ -29,11 +29,12 @@ extern const kernel_kind ct__kernel_kinds[CT_COV_CODES];
 
 typedef struct kernel_node {
     ct_cov_code code;
-    int degree;
+    int degree; /* of CT_COV_INDEX the rank */
+    int levels; /* of CT_COV_INDEX; 0: not known yet */
     bool ard;
     int n_dims, *dims; /* owned; active columns in the user's order; NULL: all */
     int n_param, n_length;
-    ct_param *param; /* owned; the lengthscales, then the extra parameter */
+    ct_param *param; /* owned; the lengthscales, then the extra parameter; of CT_COV_INDEX W, then κ */
 } kernel_node;
 
 struct ct_kernel {
@@ -52,13 +53,21 @@ kernel_node *ct__kernel_room(ct_kernel *k, int at, int count);
 kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code);
 /* Gives n `count` lengthscales; new ones are copies of the first. False: no memory. */
 bool ct__kernel_lengthscales(kernel_node *n, int count);
+/* Gives n, of CT_COV_INDEX, so many levels, with parameters at their starts. False: no memory. */
+bool ct__kernel_levels(kernel_node *n, int levels);
+/* What is wrong with so many levels, which may be 0, and this rank; NULL: nothing. */
+const char *ct__kernel_levels_fault(int64_t levels, int rank);
 /* Gives n a copy of these active columns. False: no memory. */
 bool ct__kernel_dims(kernel_node *n, const int *dims, int count);
 /* Gives each profile without active columns those of its kind, where some of the d columns are categories:
- * `category` gets the categories, any other the rest. Not of a kernel that is bound already. */
+ * `category` and `index` get the categories, any other the rest. `index` gets the levels of its column, too.
+ * Not of a kernel that is bound already. */
 ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d);
 /* Whether n uses the columns of the inputs. */
-static inline bool ct__kernel_looks(const kernel_node *n) { return n->code < CT_COV_PROFILES; }
+static inline bool ct__kernel_looks(const kernel_node *n)
+{
+    return n->code < CT_COV_PROFILES || n->code == CT_COV_INDEX;
+}
 /* The last operand of an operator. */
 const kernel_node *ct__kernel_right(const kernel_node *n);
 

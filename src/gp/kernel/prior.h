@@ -8,8 +8,12 @@
 
 #define CT__LOG_2PI 1.8378770664093454835606594728112
 
-/* Positive and finite, as every parameter is. */
 static inline bool ct__positive(double x) { return x > 0 && isfinite(x); }
+/* Finite, and positive where p must be. */
+static inline bool ct__param_valid(const ct_param *p, double x)
+{
+    return isfinite(x) && (x > 0 || p->any_sign);
+}
 
 /* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new
  * value is. */

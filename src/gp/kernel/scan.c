@@ -92,12 +92,14 @@ static const char *decimal(const char *text, double *value)
 
 void ct__scan_value(ct__scan *p, ct_param *param)
 {
-    const char *start = ct__scan_space(p);
-    p->at = decimal(start, &param->value);
-    if (p->at == start)
-        ct__scan_fail(p, CT_EFORMAT, start, "expected a positive number");
-    else if (!ct__positive(param->value))
-        ct__scan_fail(p, CT_EFORMAT, start, "a parameter is positive and finite");
+    const char *start = ct__scan_space(p), *digits = start + (param->any_sign && *start == '-');
+    p->at = decimal(digits, &param->value);
+    if (digits > start) param->value = -param->value;
+    if (p->at == digits)
+        ct__scan_fail(p, CT_EFORMAT, start, "expected a %snumber", param->any_sign ? "" : "positive ");
+    else if (!ct__param_valid(param, param->value))
+        ct__scan_fail(p, CT_EFORMAT, start, "a parameter is%s finite",
+                      param->any_sign ? "" : " positive and");
     param->fixed = ct__scan_accept(p, '!');
     param->start_given = true;
 }

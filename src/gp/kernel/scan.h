@@ -30,7 +30,7 @@ const char *ct__scan_name(ct__scan *p, char word[32]);
 int ct__scan_integer(ct__scan *p, int limit, const char *what);
 /* A column of the inputs, by its number or its name (scan_column.c). */
 int ct__scan_column(ct__scan *p);
-/* A positive finite number, which param starts at, and whether "!" follows: it is then fixed. */
+/* A number that param can have, which it starts at, and whether "!" follows: it is then fixed. */
 void ct__scan_value(ct__scan *p, ct_param *param);
 /* Three lines: `subject` and what is wrong, an excerpt of the text, and a caret under the place. */
 void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t size);

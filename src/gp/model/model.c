@@ -71,7 +71,9 @@ ct_status ct__gp_list_params(ct_gp *gp)
     gp->s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->s);
     if (!gp->param || !gp->s) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_kernel; i++) gp->param[i] = *ct_kernel_param(gp->kernel, i);
-    const ct_param of_mean = { .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1 };
+    const ct_param of_mean = {
+        .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1, .any_sign = true
+    };
     for (int64_t i = gp->n_kernel; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
         *p = ct__gp_is_noise(gp, i) ? ct__noise_param(gp, i - gp->noise_at) : of_mean;

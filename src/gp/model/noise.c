@@ -169,6 +169,7 @@ ct_param ct__noise_param(const ct_gp *gp, int64_t k)
     if (gp->options.noise != CT_NOISE_INPUTS) return p;
     p.unit = CT_UNIT_NONE;
     p.lower = -INFINITY;
+    p.any_sign = true;
     snprintf(p.name, sizeof p.name, "noise.log_variance");
     if (k) snprintf(p.name, sizeof p.name, "noise.slope[%lld]", (long long)k - 1);
     return p;

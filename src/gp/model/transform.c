@@ -11,16 +11,13 @@ static bool of_log_noise(const ct_gp *gp, int64_t i)
     return gp->options.noise == CT_NOISE_INPUTS && ct__gp_is_noise(gp, i);
 }
 
-bool ct__gp_positive(const ct_gp *gp, int64_t i)
-{
-    return (gp->mean_at < 0 || i < gp->mean_at) && !of_log_noise(gp, i);
-}
+bool ct__gp_positive(const ct_gp *gp, int64_t i) { return !gp->param[i].any_sign; }
 
 double ct__gp_unit(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
     if (of_log_noise(gp, i)) return i == gp->noise_at ? 1 : 1 / gp->scale[i - gp->noise_at - 1];
-    if (!ct__gp_positive(gp, i))
+    if (gp->mean_at >= 0 && i >= gp->mean_at)
         return i == gp->mean_at ? gp->y_scale : gp->y_scale / gp->scale[i - gp->mean_at - 1];
     if (p->unit == CT_UNIT_VARIANCE) return gp->y_scale * gp->y_scale;
     if (p->unit == CT_UNIT_INPUT && p->column >= 0) return gp->scale[p->column];
@@ -93,9 +90,9 @@ static double start_value(const ct_gp *gp, int64_t i)
     const ct_param *p = &gp->param[i];
     if (i == gp->mean_at) return gp->y_shift;
     if (i == gp->noise_at && of_log_noise(gp, i)) return log(0.1) + 2 * log(gp->y_spread);
-    if (!ct__gp_positive(gp, i)) return 0;
+    if (!ct__gp_positive(gp, i)) return p->value; /* 0, or of the kernel */
     if (ct__gp_is_noise(gp, i) || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
-    double start = 1;
+    double start = p->value; /* of the kernel: 1, but for `index` */
     /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay
      * together */
     if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
@@ -150,6 +147,8 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
         *lower = ct__gp_z_of(gp, i, p->lower);
         *upper = ct__gp_z_of(gp, i, p->upper);
         if (of_log_noise(gp, i)) hold_log_noise(gp, i, lower, upper);
+        if (i < gp->n_kernel && isinf(*lower)) *lower = fmin(-1e2, p->value);
+        if (i < gp->n_kernel && isinf(*upper)) *upper = fmax(1e2, p->value);
         return;
     }
     bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
@@ -167,5 +166,6 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)
 {
-    return !ct__gp_positive(gp, i) ? 0.3 : gp->param[i].start_given ? 0.5 : ct__gp_is_noise(gp, i) ? 1.5 : 1;
+    if (!ct__gp_positive(gp, i) && i >= gp->n_kernel) return 0.3;
+    return gp->param[i].start_given ? 0.5 : ct__gp_is_noise(gp, i) ? 1.5 : 1;
 }

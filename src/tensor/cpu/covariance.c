@@ -201,7 +201,7 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
                   .failed = 2 * ct__count(r) < n * lanes || ct__count(r) < 2 * n || !n ||
                             n * lanes > CT__COV_WIDTH };
     for (const ct_cov_node *k = ct_cov_nodes(program), *end = k + program->n_nodes; k < end; k++)
-        if (k->code == CT_COV_WHITE || by_products(k, (size_t)size) ||
+        if (k->code == CT_COV_WHITE || k->code == CT_COV_INDEX || by_products(k, (size_t)size) ||
             (k->code < CT_COV_PROFILES &&
              (k->geometry == CT_SINE || k->geometry == CT_DOT || k->tail == CT_HEAVY)))
             q.failed = true;

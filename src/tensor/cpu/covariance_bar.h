@@ -188,6 +188,9 @@ TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, c
             for (int64_t r = 0; r < t->rows && theta_bar && p->symmetric; r++)
                 if (holds(t, t->i + r)) theta_bar[n->extra * L] += y_bar[r * t->width + t->i + r - t->j];
             break;
+        case CT_COV_INDEX:
+            if (theta_bar) NAME(index_bars)(p, n, t, y_bar, theta_bar);
+            break;
         case CT_COV_SCALE: {
             if (theta_bar) NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w[n->right].value, m));
             T *restrict b = w[n->right].bar;

@@ -26,6 +26,15 @@ static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
         p->v = ct__take(block, &used, (size_t)q->m * sizeof(T));
     }
     p->norm = ct__take(block, &used, nodes * sizeof(T *));
+    p->codes = ct__take(block, &used, nodes * sizeof(NAME(codes)));
+    for (size_t k = 0; k < nodes; k++) {
+        const ct_cov_node *node = &ct_cov_nodes(q->program)[k];
+        if (node->code != CT_COV_INDEX) continue;
+        const size_t slots = (size_t)NAME(slots)(node);
+        const NAME(codes) codes = { .table = ct__take(block, &used, slots * slots * sizeof(T)),
+                                    .slot = ct__take(block, &used, (size_t)q->z_row * sizeof(NAME(count))) };
+        if (block) p->codes[k] = codes;
+    }
     p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(NAME(sums)));
     if (q->x_bar) p->x_bar = ct__take(block, &used, threads * CT__COV_ROWS * d * sizeof(double));
@@ -95,6 +104,7 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
                          w = 1 / (CT_COV_POWER(n->geometry) == 2 ? l * l : l);
             p.weight[n->dims * q->lanes + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
         }
+        if (n->code == CT_COV_INDEX) NAME(tabulate)(&p, n, &p.codes[k]);
         p.norm[k] = by_products(n, sizeof(T)) ? norm : NULL;
         if (!p.norm[k]) continue;
         NAME(sum_squares)(&p, n, norm);

@@ -19,6 +19,12 @@ typedef struct NAME(node_space) {
     bool wild;                  /* s, or some of its parts, left the range of T */
 } NAME(node_space);
 
+/* Of a node of codes: B, and the slot in it of each row of z. */
+typedef struct NAME(codes) {
+    T *table;
+    NAME(count) * slot;
+} NAME(codes);
+
 typedef struct NAME(plan) {
     problem *q;
     const ct_cov_node *nodes;
@@ -32,7 +38,8 @@ typedef struct NAME(plan) {
      * lengthscale, NaN where it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms`
      * where distances come from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
-    T *u, *v; /* the vectors of K̄, or NULL */
+    NAME(codes) * codes; /* of each node; of CT_COV_INDEX alone it is set */
+    T *u, *v;            /* the vectors of K̄, or NULL */
     /* Of each thread: space for the nodes, x_bar of a block's rows; of each block, L sums of theta_bar. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
@@ -279,6 +286,8 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
+#include "covariance_index.h"
+
 /* All nodes' values on a strip; the root's go to `out`. */
 TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,
                                     bool slopes)
@@ -295,6 +304,8 @@ TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, 
             for (int64_t j = 0; j < m; j++) y[j] = 0;
             for (int64_t r = 0; r < t->rows && p->symmetric; r++)
                 if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
+        } else if (n->code == CT_COV_INDEX) {
+            NAME(index)(p, n, t, y);
         } else if (n->code == CT_COV_SCALE) {
             const T *b = w[n->right].value;
             for (int64_t j = 0; j < m; j += L)

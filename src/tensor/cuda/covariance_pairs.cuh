@@ -7,6 +7,10 @@
 
 #include <float.h>
 
+#define INDEX(name) ct__index_##name
+#define INDEX_FN    template <typename T> static __device__
+#include "tensor/covariance_index.h"
+
 /* sin²(πt) and sin(2πt), exact at whole t */
 template <typename T> static __device__ __forceinline__ void ct__sine_square(T t, T *square, T *slope)
 {
@@ -19,13 +23,6 @@ template <typename T>
 static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T> &v, const ct_cov_node *n, int k)
 {
     return n->lengthscale < 0 ? 1 : (double)v.theta[n->lengthscale + (n->ard ? k : 0)];
-}
-
-/* As ct__sine_square; an infinite t is whole. */
-static __device__ __forceinline__ void ct__sines(double t, double *square, double *slope)
-{
-    *square = *slope = 0;
-    if (!isinf(t)) ct__sine_square(t, square, slope);
 }
 
 /* The largest s of a node. */
@@ -42,27 +39,32 @@ template <typename T> static __device__ __forceinline__ T ct__differ(T x, T z)
     return x == z ? (T)0 : x < z || x > z ? (T)1 : (T)NAN;
 }
 
-/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
- * lengthscales first. */
+/* What column k adds to s of a pair whatever the range of its parts: differences, sines and coordinates are
+ * divided by the lengthscale first. *by_x: its derivative in x; *turns: of sines; an infinity is whole. */
+template <typename T>
+static __device__ double ct__careful_part(const ct__thread<T> &v, const ct_cov_node *n, int k, int p,
+                                          double *by_x, double *turns)
+{
+    const int d = v.dims[n->dims + k];
+    const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k), t = (a - b) / l,
+                 far = sqrt(CT__FAR(sizeof(T) == 8)), period = n->geometry == CT_SINE ? v.theta[n->extra] : 1;
+    double square = 0, slope = 0;
+    *turns = (a - b) / period, *by_x = 2 * (t > far ? far : t < -far ? -far : t) / l;
+    if (n->geometry == CT_DISTANCE) return t * t;
+    if (n->geometry == CT_SINE && !isinf(*turns)) ct__sine_square(*turns, &square, &slope);
+    *by_x = n->geometry == CT_DOT ? (b / l) / l : slope == 0 ? 0 : (slope / l / l) * CT__PI / period;
+    if (n->geometry == CT_DIFFER) return ct__differ(a, b) / l;
+    return n->geometry == CT_DOT ? (a / l) * (b / l) : square / l / l;
+}
+
+/* s of a pair from these. */
 template <typename T>
 static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *n, int p)
 {
-    const bool wide = sizeof(T) == 8;
-    const int geometry = n->geometry;
-    double s = 0, square, slope;
-    for (int k = 0; k < n->n_dims; k++) {
-        const int d = v.dims[n->dims + k];
-        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k);
-        if (geometry == CT_SINE) {
-            ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
-            s += square / l / l;
-        } else {
-            const double t = geometry == CT_DIFFER ? sqrt(ct__differ(a, b) / l) : (a - b) / l;
-            s += geometry == CT_DOT ? (a / l) * (b / l) : t * t;
-        }
-    }
-    if (geometry == CT_DOT) return s;
-    const bool heavy = n->tail == CT_HEAVY && v.theta[n->extra] < CT__HEAVY(wide);
+    const bool wide = sizeof(T) == 8, heavy = n->tail == CT_HEAVY && v.theta[n->extra] < CT__HEAVY(wide);
+    double s = 0, by_x, turns;
+    for (int k = 0; k < n->n_dims; k++) s += ct__careful_part(v, n, k, p, &by_x, &turns);
+    if (n->geometry == CT_DOT) return s;
     return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
 }
 
@@ -159,6 +161,11 @@ template <typename T> static __device__ __forceinline__ T &ct__value(const ct__t
     return v.value[(k * ct__pairs<T>::COUNT + p) * CT__COV_THREADS];
 }
 
+/* Of CT_COV_INDEX at a pair: W, its extents, and the two slots. */
+#define CT__INDEX(v, n, p)                                                                        \
+    v.theta + n->extra, n->levels, n->degree, ct__index_slot(v.x_at(v.dims[n->dims]), n->levels), \
+        ct__index_slot(v.z_at(v.dims[n->dims], p), n->levels)
+
 /* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
  * right child, which in postfix order comes just before it. A profile's is the leaf's. */
 template <typename T>
@@ -169,6 +176,7 @@ static __device__ __forceinline__ void ct__up(const ct__thread<T> &v, int k, boo
     switch (n->code) {
     case CT_COV_CONSTANT: CT__EACH_PAIR(p) top[p] = v.theta[n->extra]; break;
     case CT_COV_WHITE: CT__EACH_PAIR(p) top[p] = v.same[p] ? v.theta[n->extra] : (T)0; break;
+    case CT_COV_INDEX: CT__EACH_PAIR(p) top[p] = ct__index_value(CT__INDEX(v, n, p)); break;
     case CT_COV_SCALE: CT__EACH_PAIR(p) top[p] *= v.theta[n->extra]; break;
     case CT_COV_SUM: CT__EACH_PAIR(p) top[p] += ct__value(v, n->left, p); break;
     case CT_COV_PRODUCT: CT__EACH_PAIR(p) top[p] *= ct__value(v, n->left, p); break;

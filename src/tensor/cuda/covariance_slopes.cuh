@@ -12,34 +12,22 @@ template <typename T> static __device__ __forceinline__ void ct__add_pairs(doubl
     *sum += all;
 }
 
-/* What ct__leaf_bar adds whatever the range of its parts, given g. */
+/* What ct__leaf_bar adds whatever the range of its parts, given g. Codes are equal there, or l is huge. */
 template <typename T>
 static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node *n, const T *g, double *sums,
                                        double *x_sums)
 {
-    const int geometry = n->geometry;
-    const double far = sqrt(CT__FAR(sizeof(T) == 8));
-    for (int e = 0; e < n->n_dims * ct__pairs<T>::COUNT; e++) {
-        const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT, d = v.dims[n->dims + k];
-        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k), bar = g[p];
-        double by_x, by_l, square, slope, t = (a - b) / l;
-        if (bar == 0 || geometry == CT_DIFFER) continue; /* k is flat there; codes are equal, or l is huge */
-        if (geometry == CT_SINE) {
-            const double period = v.theta[n->extra], turns = (a - b) / period;
-            ct__sines(turns, &square, &slope);
-            by_x = slope == 0 ? 0 : bar * (slope / l / l) * CT__PI / period;
-            by_l = -2 * bar * (square / l / l) / l;
-            if (sums && slope != 0) sums[n->extra * CT__COV_THREADS] -= by_x * turns;
-        } else if (geometry == CT_DOT) {
-            by_x = bar * (b / l) / l;
-            by_l = -2 * bar * (a / l) * (b / l) / l;
-        } else {
-            t = t > far ? far : t < -far ? -far : t;
-            by_x = 2 * bar * t / l;
-            by_l = -2 * bar * t * t / l;
-        }
-        if (x_sums) x_sums[d * CT__COV_THREADS] += by_x;
-        if (sums && n->lengthscale >= 0) sums[(n->lengthscale + (n->ard ? k : 0)) * CT__COV_THREADS] += by_l;
+    for (int e = 0; e < n->n_dims * ct__pairs<T>::COUNT && n->geometry != CT_DIFFER; e++) {
+        const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT;
+        double by_x, turns, part = ct__careful_part(v, n, k, p, &by_x, &turns);
+        if (g[p] == 0) continue; /* k is flat there */
+        if (n->geometry == CT_DISTANCE && part > CT__FAR(sizeof(T) == 8)) part = CT__FAR(sizeof(T) == 8);
+        by_x *= (double)g[p];
+        if (sums && n->geometry == CT_SINE && by_x != 0) sums[n->extra * CT__COV_THREADS] -= by_x * turns;
+        if (x_sums) x_sums[v.dims[n->dims + k] * CT__COV_THREADS] += by_x;
+        if (sums && n->lengthscale >= 0)
+            sums[(n->lengthscale + (n->ard ? k : 0)) * CT__COV_THREADS] -=
+                2 * (double)g[p] * part / ct__lengthscale(v, n, k);
     }
 }
 
@@ -143,6 +131,10 @@ static __device__ __forceinline__ void ct__down(const ct__thread<T> &v, int k, c
     case CT_COV_WHITE:
         CT__EACH_PAIR(p) bar[p] = v.same[p] ? bar[p] : (T)0;
         if (sum) ct__add_pairs(sum, bar);
+        break;
+    case CT_COV_INDEX:
+        for (int p = 0; sum && p < ct__pairs<T>::COUNT; p++)
+            ct__index_bar(CT__INDEX(v, n, p), (double)bar[p], sum, CT__COV_THREADS);
         break;
     default: ct__leaf_bar(v, n, leaf, bar, sums, x_sums);
     }

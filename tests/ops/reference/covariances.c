@@ -81,12 +81,33 @@ static long double profile(const pair *p, const ct_cov_node *node)
     }
 }
 
+static long double index_of(const pair *p, const ct_cov_node *node)
+{
+    const int rank = node->degree, levels = node->levels;
+    const long double *W = p->theta + node->extra, *kappa = W + levels * rank,
+                      x = p->x[ct_cov_dims(p->program)[node->dims]],
+                      z = p->z[ct_cov_dims(p->program)[node->dims]];
+    long double B = 0, trace = 0;
+    int a = levels, b = levels;
+    for (int l = 0; l < levels; l++) {
+        a = x == l ? l : a;
+        b = z == l ? l : b;
+        trace += kappa[l];
+        for (int k = 0; k < rank; k++) trace += W[l * rank + k] * W[l * rank + k];
+    }
+    if (!isfinite(x) || !isfinite(z)) return NAN;
+    if (a == levels || b == levels) return a == b ? trace / levels : 0;
+    for (int k = 0; k < rank; k++) B += W[a * rank + k] * W[b * rank + k];
+    return a == b ? B + kappa[a] : B;
+}
+
 static long double value_of(const pair *p, int at)
 {
     const ct_cov_node *node = &ct_cov_nodes(p->program)[at];
     switch (node->code) {
     case CT_COV_CONSTANT: return p->theta[node->extra];
     case CT_COV_WHITE: return p->same ? p->theta[node->extra] : 0;
+    case CT_COV_INDEX: return index_of(p, node);
     case CT_COV_SCALE: return p->theta[node->extra] * value_of(p, node->right);
     case CT_COV_SUM: return value_of(p, node->left) + value_of(p, node->right);
     case CT_COV_PRODUCT: return value_of(p, node->left) * value_of(p, node->right);

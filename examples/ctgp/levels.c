@@ -1,0 +1,41 @@
+/* What a model's kernels of levels have learned, by the names of the levels. */
+#include "ctgp.h"
+
+#include <math.h>
+
+enum { MOST = 12 }; /* levels shown */
+
+/* (W Wᵀ + diag κ)[a, b] of node n. */
+static double covariance(const ct_gp *gp, const ct_cov_node *n, int a, int b)
+{
+    const int rank = n->degree, kappa = n->extra + n->levels * rank;
+    double sum = a == b ? ct_gp_param(gp, kappa + a)->value : 0;
+    for (int k = 0; k < rank; k++)
+        sum +=
+            ct_gp_param(gp, n->extra + a * rank + k)->value * ct_gp_param(gp, n->extra + b * rank + k)->value;
+    return sum;
+}
+
+static void print_node(const ct_gp *gp, const ct_cov_node *n, const ct_column *column)
+{
+    printf("levels of %s, by index: standard deviation, and correlation with each before it\n", column->name);
+    for (int a = 0; a < n->levels && a < MOST; a++) {
+        char number[32];
+        const double own = covariance(gp, n, a, a);
+        snprintf(number, sizeof number, "%d", a);
+        printf("  %-20s %8.4g", a < column->n_levels ? column->levels[a] : number, sqrt(own));
+        for (int b = 0; b < a; b++)
+            printf(" %5.2f", covariance(gp, n, a, b) / sqrt(own * covariance(gp, n, b, b)));
+        putchar('\n');
+    }
+    if (n->levels > MOST) printf("  and %d more\n", n->levels - MOST);
+}
+
+void print_levels(const ct_gp *gp)
+{
+    const ct_cov_program *p = ct_kernel_program(ct_gp_kernel(gp));
+    for (int32_t i = 0; i < p->n_nodes; i++) {
+        const ct_cov_node *n = &ct_cov_nodes(p)[i];
+        if (n->code == CT_COV_INDEX) print_node(gp, n, ct_gp_input(gp, ct_cov_dims(p)[n->dims]));
+    }
+}

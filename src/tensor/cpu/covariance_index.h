@@ -1,0 +1,54 @@
+/* Strips of CT_COV_INDEX, for each type and instruction set. */
+#define INDEX(name) NAME(index_##name)
+#define INDEX_FN    CT__INLINE
+#include "tensor/covariance_index.h"
+#undef INDEX
+#undef INDEX_FN
+
+CT__INLINE int NAME(slots)(const ct_cov_node *n) { return n->levels + 2; }
+
+/* B by slots, and those of z's rows */
+static void NAME(tabulate)(const NAME(plan) * p, const ct_cov_node *n, const NAME(codes) * c)
+{
+    const int slots = NAME(slots)(n);
+    const T *W = p->theta + n->extra, *code = p->z + p->dims[n->dims] * p->z_row;
+    for (int i = 0; i < slots * slots; i++)
+        c->table[i] = NAME(index_value)(W, n->levels, n->degree, i / slots, i % slots);
+    for (int64_t j = 0; j < p->z_row; j++) c->slot[j] = NAME(index_slot)(code[j], n->levels);
+}
+
+CT__INLINE int NAME(row_slot)(const NAME(plan) * p, const ct_cov_node *n, int64_t i)
+{
+    return NAME(index_slot)(NAME(point)(p, i)[p->dims[n->dims] * p->x_col], n->levels);
+}
+
+TARGET CT__INLINE void NAME(index)(const NAME(plan) * p, const ct_cov_node *n, const strip *t, T *restrict y)
+{
+    const NAME(codes) *c = &p->codes[n - p->nodes];
+    for (int64_t r = 0; r < t->rows; r++) {
+        const T *row = c->table + NAME(row_slot)(p, n, t->i + r) * NAME(slots)(n);
+        const NAME(count) *slot = c->slot + t->j;
+        for (int64_t j = 0; j < t->width; j++) y[r * t->width + j] = row[slot[j]];
+    }
+}
+
+/* B̄_ab = Σ ȳ over the pairs at slots a and b, of which a row has one a. Each sum is kept in four, so that an
+ * addition need not wait for the one before. */
+TARGET CT__INLINE void NAME(index_bars)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
+                                        const T *y_bar, double *theta_bar)
+{
+    const T *W = p->theta + n->extra;
+    T sums[4 * (CT_COV_MOST_LEVELS + 2)];
+    for (int64_t r = 0; r < t->rows; r++, y_bar += t->width) {
+        const NAME(count) *slot = p->codes[n - p->nodes].slot + t->j;
+        const int a = NAME(row_slot)(p, n, t->i + r);
+        memset(sums, 0, 4 * (size_t)NAME(slots)(n) * sizeof *sums);
+        for (int64_t j = 0; j < t->width; j += 4)
+            UNROLL for (int k = 0; k < 4; k++) sums[4 * slot[j + k] + k] += y_bar[j + k];
+        for (int b = 0; b <= n->levels; b++) {
+            const T *s = sums + 4 * b, h = (s[0] + s[1]) + (s[2] + s[3]);
+            if (h != 0)
+                NAME(index_bar)(W, n->levels, n->degree, a, b, (double)h, theta_bar + n->extra * L, L);
+        }
+    }
+}
