@@ -210,11 +210,12 @@ static void release(side *s)
 
 int run_compare(int argc, char **argv)
 {
-    const char *device = NULL, *json = NULL, *paths[3];
+    const char *device = NULL, *json = NULL, *unseen = NULL, *paths[3];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device },
         { "--json", NULL, "the result as one line of JSON", &json },
     };
@@ -235,6 +236,7 @@ int run_compare(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON && paths[2] && is_stream(paths[2]))
         result = fail(CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
                       is_standard(paths[2]) ? "standard input" : paths[2]);

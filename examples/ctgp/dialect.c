@@ -52,6 +52,7 @@ static const struct {
     { "is the decimal sign ", " --decimal says so" },
     { "state the header, yes or no", " with --header" },
     { "state what the column is", " with --categorical" },
+    { " is none of its levels: ", "; predict, sample, plot and compare take it with --unseen prior" },
 };
 
 const char *dialect_remedy(const char *message)

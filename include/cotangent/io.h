@@ -43,7 +43,7 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
  *
  * With `kinds` a column may hold text or dates (ct_table_column). It is then what more than half of its
  * present cells are: numbers; times, as ct_time_read reads them; else text. Another cell among numbers or
- * times is CT_EFORMAT.
+ * times is CT_EFORMAT. Dates of another form, such as 01.02.2024, are text; a note says so.
  *
  * A column of text is a category: its levels are the different texts, sorted by bytes, and its values their
  * indices. One level may be spelled in several ways: 1, 01 and 1.0 are one, and so are Yes and YES, or true

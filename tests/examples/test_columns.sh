@@ -36,12 +36,14 @@ ok 'a longer model knows the levels' 'category of 3: elm, oak, pine' "$ctgp" inf
 
 sed 's/oak/ash/' other.csv >ash.csv
 bad 'a level never seen is named' 2 \
-    '^ctgp: ash.csv:[0-9]+: column 3 \("wood"\): "ash" is none of its levels: elm, oak, pine$' \
+    '^ctgp: ash.csv:[0-9]+: column 3 \("wood"\): "ash" is none of its levels: elm, oak, pine; ' \
     "$ctgp" predict wood.ctgp ash.csv --out c.csv
+that 'and the option that allows it' told '; predict, sample, plot and compare take it with --unseen prior$'
 that 'and nothing is written' test ! -e c.csv
 ok 'the prior of a level never seen' '^n=10 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
 ok 'also of a draw' '^samples=1 of=function rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior \
     --out c.csv
+ok 'and of a comparison' 'these rows cannot tell' "$ctgp" compare wood.ctgp wood.ctgp ash.csv --unseen prior
 bad 'append learns no level' 2 'none of its levels' "$ctgp" append wood.ctgp ash.csv --model c.ctgp
 bad 'no such choice' 1 "--unseen: 'no' is not " "$ctgp" predict wood.ctgp ash.csv --unseen no
 sed 's/oak//' other.csv >gap.csv
@@ -144,6 +146,9 @@ for unit in seconds ms; do
     that 'of a model of dates' cmp h.csv i.csv
 done
 that 'the unit is told' told "ms.csv: column 'when' is read as milliseconds since 1970$"
+sed -E 's,^(....)-(..)-(..),\3.\2.\1,' dates.csv >dotted.csv
+LINES_ALLOWED=3 bad 'days before months are texts' 2 "no column is left" "${fit[@]}" dotted.csv --model j.ctgp
+that 'and it is told how a time is written' told "'when' holds dates, and is .* year-month-day, 2024-02-01$"
 sed '10s/2024-02-28/2024-02-30/' dates.csv >never.csv
 bad 'a day that is not in the calendar' 2 \
     'never.csv:10: column 1 \("when"\): "2024-02-30" is not in the calendar$' "${fit[@]}" never.csv

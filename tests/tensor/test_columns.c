@@ -159,6 +159,35 @@ static void times(void **state)
     refused("t,y\n5,1\n\"1,5\",1\n", &o, "\"1,5\" is not a number: is the decimal sign a comma?");
 }
 
+/* A note on one table of days; NULL: none. */
+static void note_on_days(const char *first, const char *second, const char *note)
+{
+    char text[100];
+    snprintf(text, sizeof text, "t,y\n%s,1\n%s,2\n", first, second);
+    ct_table *t = parsed(text, NULL);
+    assert_int_equal(ct_table_column(t, 0)->kind, CT_COLUMN_CATEGORY);
+    if (note)
+        assert_string_equal(ct_table_note(t, 0), note);
+    else
+        assert_null(ct_table_note(t, 0));
+    ct_table_free(t);
+}
+
+static void other_dates(void **state)
+{
+    (void)state;
+    const char *note = "column 't' holds dates, and is read as texts: a time is year-month-day, 2024-02-01";
+    note_on_days("01.02.2024", "15.02.2024", note);
+    note_on_days("2/1/2024 10:00", "2/15/2024 11:30", note);
+    note_on_days("2024/02/01", "2024/02/15", note);
+    note_on_days("2024-2-1", "2024-2-9", note);
+    note_on_days("1.2.3", "1.2.4", NULL);
+    note_on_days("01.02/2024", "15.02/2024", NULL);
+    note_on_days("01.02.", "15.02.", NULL);
+    note_on_days("01.02.20245", "15.02.2024a", NULL);
+    note_on_days("01.02.2024", "tomorrow", NULL);
+}
+
 /* What is nearly a column of numbers is one with a mistake. */
 static void mistakes(void **state)
 {
@@ -217,9 +246,9 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),   cmocka_unit_test(categories), cmocka_unit_test(asked),
-        cmocka_unit_test(times),     cmocka_unit_test(mistakes),   cmocka_unit_test(names_rows),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(numbers),    cmocka_unit_test(categories),  cmocka_unit_test(asked),
+        cmocka_unit_test(times),      cmocka_unit_test(other_dates), cmocka_unit_test(mistakes),
+        cmocka_unit_test(names_rows), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -11,6 +11,7 @@
 typedef struct kind {
     const ct_column *asked; /* NULL: the column is what most of its cells are */
     int64_t numbers, times, texts;
+    int64_t dates;  /* of the texts: what is a date, though not as ISO 8601 has it */
     double largest; /* of the numbers, without sign */
     ct_column_kind kind;
     double per_day; /* of a time in numbers; 0: each cell is a date */
@@ -53,6 +54,23 @@ static ct_status each_cell(reading *g, visit_fn *visit)
 
 /* -- what a column holds --------------------------------------------------------------------------------- */
 
+/* Three numbers with one sign between them, the first or the last of four digits: 01.02.2024, 2024/2/1. */
+static bool is_other_date(const ct__field *f)
+{
+    int width[3] = { 0 }, n = 0;
+    char sign = 0;
+    for (size_t i = 0; i < f->size && !(n == 2 && f->text[i] == ' '); i++) {
+        const char c = f->text[i];
+        if (c >= '0' && c <= '9' && width[n] < 4)
+            width[n]++;
+        else if (n < 2 && width[n] && (sign ? c == sign : c == '.' || c == '/' || c == '-'))
+            sign = c, n++;
+        else
+            return false;
+    }
+    return width[2] && (width[0] == 4) != (width[2] == 4);
+}
+
 /* "0,5" among numbers with a point is a number that is written wrongly, no text. */
 static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__field *f)
 {
@@ -68,7 +86,7 @@ static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__fiel
     else if (ct_time_read(f->text, f->size, &value) == CT_TIME)
         k->times++;
     else
-        k->texts++;
+        k->texts++, k->dates += is_other_date(f);
     return CT_OK;
 }
 
@@ -103,13 +121,17 @@ static ct_status begin_kind(reading *g, int64_t col)
               : times   ? CT_COLUMN_TIME
                         : CT_COLUMN_CATEGORY;
     c->kind = k->kind;
+    char name[CT__SHOWN];
+    ct__show(c->name, strlen(c->name), name);
     if (k->kind == CT_COLUMN_CATEGORY && k->asked && k->asked->levels) return take_levels(g, k);
+    if (k->kind == CT_COLUMN_CATEGORY && !k->asked && 2 * k->dates > cells)
+        ct__csv_note(g->t,
+                     "column '%s' holds dates, and is read as texts: a time is year-month-day, 2024-02-01",
+                     name);
     if (k->kind == CT_COLUMN_TIME && k->numbers == cells && cells) {
         const bool ms = k->largest > 1e11;
-        char name[CT__SHOWN];
         k->per_day = ms ? 86400e3 : 86400;
-        ct__csv_note(g->t, "column '%s' is read as %s since 1970", ct__show(c->name, strlen(c->name), name),
-                     ms ? "milliseconds" : "seconds");
+        ct__csv_note(g->t, "column '%s' is read as %s since 1970", name, ms ? "milliseconds" : "seconds");
     }
     return CT_OK;
 }
