@@ -7,7 +7,10 @@
 int points_make(points *q, int64_t n, const fate *fates)
 {
     *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(3 * n) * sizeof *q->x) };
-    if (!q->x) return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+    if (!q->x) {
+        q->n = 0;
+        return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+    }
     q->y = q->x + n, q->width = q->y + n;
     for (int64_t i = 0; i < 3 * n; i++) q->x[i] = NAN;
     return GO_ON;

@@ -189,13 +189,15 @@ static void copy_is_deep(void **state)
     ct_kernel_free(copy);
 }
 
+static ct_kernel *two_levels(void) { return ct_kernel_index(2, 1); }
+
 static void out_of_memory(void **state)
 {
     (void)state;
     int dims[] = { 0, 2 };
     const ct_column columns[] = { { .name = "x" }, { .name = "y" } };
 #define CONSTRUCTOR(CODE, name, ...) ct_kernel_##name,
-    ct_kernel *(*const leaves[])(void) = { CT_PLAIN_PROFILES(CONSTRUCTOR) ct_kernel_constant };
+    ct_kernel *(*const leaves[])(void) = { CT_PLAIN_PROFILES(CONSTRUCTOR) ct_kernel_constant, two_levels };
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
         for (int64_t at = 1, refused = 1; refused; at++) {
             alloc_fail_at(at);
