@@ -35,7 +35,7 @@ static void watch_signals(void)
 
 typedef struct watch {
     bool quiet, terminal, shown, late, estimated;
-    time_t end;                 /* 0: none */
+    double end;                 /* of now(); 0: none */
     const char *checkpoint;     /* NULL: none, or said that the fit goes on from there */
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
@@ -44,6 +44,14 @@ typedef struct watch {
     int steps;              /* evaluations of a search, roughly */
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
 } watch;
+
+/* Seconds of a clock that nobody sets. */
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Ends the line of progress on a terminal, so that it stays visible. */
 static void end_line(watch *w)
@@ -137,7 +145,7 @@ static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
     if (!w->quiet) show_step(w, p);
-    w->late = w->late || (w->end && time(NULL) >= w->end && p->iteration > 0); /* there is a model to keep */
+    w->late = w->late || (w->end && now() >= w->end && p->iteration > 0); /* there is a model to keep */
     return interrupted || w->late;
 }
 
@@ -211,7 +219,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
 {
     int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
     watch w = { .quiet = most.quiet,
-                .end = most.seconds ? time(NULL) + most.seconds : 0,
+                .end = most.seconds ? now() + (double)most.seconds : 0,
                 .terminal = isatty(STDERR_FILENO),
                 .checkpoint = how->checkpoint,
                 .n = ct_tensor_dim(X, 0),

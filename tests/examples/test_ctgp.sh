@@ -727,7 +727,9 @@ ok 'Ctrl-C keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv '
     --restarts 500
 that 'and says so' grep -q 'best model so far' out
 
+begun=$(date +%s%N)
 ok 'so does the end of a time limit' '^n=900 ' "$ctgp" fit slow.csv --target y --restarts 500 --time-limit 2
+that 'which is not early' test $(($(date +%s%N) - begun)) -ge 2000000000
 that 'with a message' grep -qx 'ctgp: the 2 s of --time-limit are over; the best model so far is kept' err
 bad 'a time limit of nothing' 1 "time-limit: '0' is no whole number" "$ctgp" fit slow.csv --target y \
     --time-limit 0
