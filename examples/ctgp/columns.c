@@ -1,6 +1,7 @@
 /* Columns by names and patterns. */
 #include "ctgp.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,24 @@ void free_names(char **list)
     if (!list) return;
     free(list[0]);
     free(list);
+}
+
+const char *option_name(const char *name, char text[OPTION_NAME])
+{
+    bool plain = *name, blanks = *name == ' ' || (*name && name[strlen(name) - 1] == ' ');
+    for (const char *p = name; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_.-", *p);
+    if (plain || strlen(name) > OPTION_NAME / 4 - 2) return name;
+    const bool list = blanks || *name == '"' || strchr(name, ',') || !*name; /* else one name as it is */
+    char *to = text;
+    *to++ = '\'';
+    if (list) *to++ = '"';
+    for (const char *p = name; *p; p++) {
+        if (*p == '"' && list) *to++ = '"';
+        to += sprintf(to, *p == '\'' ? "'\\''" : "%c", *p);
+    }
+    if (list) *to++ = '"';
+    strcpy(to, "'");
+    return text;
 }
 
 /* -- the columns that they name -------------------------------------------------------------------------- */

@@ -170,6 +170,11 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
+enum { OPTION_NAME = 256 };
+/* A name as the shell and --drop read it back, in quotes where they have to be; `name` itself where it has
+ * none to need, or is too long. */
+const char *option_name(const char *name, char text[OPTION_NAME]);
+
 typedef struct pick {
     int64_t col;
     bool exact; /* by its own name, not by a pattern */

@@ -431,7 +431,8 @@ CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *
 /* The variance (m) of the noise of new observations at Xs, in units of y²: what ct_gp_predict leaves out.
  * noise = NULL: as in ct_gp_predict_noisy. Else noise is (m) or (m, 1): the variances at Xs if noise was
  * given point by point, to which a learned one is added, or the levels with CT_NOISE_BY_LEVEL, which may be
- * i64. CT_EINVAL for a level that the data have not, and for noise with a model of another kind. */
+ * i64. A NaN level is one that nobody knows, with the average noise. CT_EINVAL for a level that the data have
+ * not, and for noise with a model of another kind. */
 CT_API ct_status ct_gp_noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, ct_tensor *variance);
 /* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal if
  * `noisy`. Takes about 5 m² numbers of working memory. */

@@ -396,6 +396,8 @@ that 'a note on them' told "groups.csv: column 'y' has commas for thousands: 1,0
 printf '0,1\n0.5,2\n1.5,3\n2,5\n' >numbers.txt
 ok 'a first row of numbers is a row' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --model t.ctgp
 that 'a note says that it may be a header' told 'numbers.txt: line 1 may be a header .* with --header$'
+LINES_ALLOWED=2 bad 'also where it names the target' 2 "line 1 may be a header .* with --header\$" "${quick[@]}" \
+    numbers.txt --target 1
 ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 --header yes --model t.ctgp
 ok '--header no says that it is none' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --header no --model t.ctgp
 that 'without a note' sh -c '! grep -q header err'
@@ -411,6 +413,9 @@ bad 'a comma at the end of the rows' 2 'trailing.csv:2: .*: remove the separator
 sed 's/$/,/' curve.csv >trailing.csv
 bad 'and of the header' 2 "column 'c2' has no value in any row; leave it out: --drop c2\$" "${quick[@]}" \
     trailing.csv --target y
+sed 's/,/|/g' curve.csv >bars.txt
+bad 'a separator that is not found' 2 "bars.txt has no column 'y'; it has x|y alone: --separator says" \
+    "${quick[@]}" bars.txt --target y
 bad 'no such separator' 1 "--separator: 'dot' is not comma" "${quick[@]}" curve.csv --target y --separator dot
 bad 'no such decimal sign' 1 "--decimal: ';' is not point or comma" "${quick[@]}" curve.csv --target y \
     --decimal ';'
@@ -523,12 +528,17 @@ bad 'the target among the features' 1 "names the target 'y'" "${fit[@]}" train.c
 bad 'a feature twice' 1 "'a' is there twice" "${fit[@]}" train.csv --features a,a
 bad 'no features' 2 "no column is left" "${fit[@]}" train.csv --drop a,b
 sed '1s/b/a/' train.csv >twins.csv
-bad 'two columns of one name' 2 "'a' is there twice" "${fit[@]}" twins.csv
+bad 'two columns of one name' 2 "'a' is there twice: rename one, or leave both out with --drop$" \
+    "${fit[@]}" twins.csv
 head -n 2 train.csv >one.csv
 bad 'one row' 2 '1 complete row' "${fit[@]}" one.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 3 } 1' train.csv >constant.csv
 bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" constant.csv
 ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
+sed "1s/b/\"it's \"\"b\"\", 5\"/" constant.csv >odd.csv
+bad 'in quotes for the shell and for --drop' 2 "; leave it out: --drop '\"it" "${fit[@]}" odd.csv
+eval "drop=$(sed 's/.*--drop //' err)"
+ok 'which they do' 'features=1' "${fit[@]}" odd.csv --drop "$drop"
 awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
 bad 'a constant target' 2 "'y' has the same value in every row" "${fit[@]}" flat.csv
 for column in 1 2 3; do
