@@ -58,7 +58,8 @@ ok 'a code has several spellings' '^n=40 ' "$ctgp" predict codes.ctgp spelled.cs
 that 'of one level' cmp d.csv e.csv
 sed '1!s/^/the same,/; 1s/^/c,/' wood.csv >one.csv
 ok 'a column of one text' 'features=2 ' "${fit[@]}" one.csv
-that 'is left out, which a note says' told "one.csv: column 'c' has no other text than 'the same': it is left out\$"
+that 'is left out, which a note says' \
+    told "one.csv: column 'c' has no other text than 'the same': it is left out\$"
 awk -F, -v OFS=, 'NR == 1 { $1 = "flag" } NR > 1 { $1 = NR % 2 ? "True" : "False" } 1' wood.csv >flag.csv
 ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
 sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv

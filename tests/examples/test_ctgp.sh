@@ -396,8 +396,8 @@ that 'a note on them' told "groups.csv: column 'y' has commas for thousands: 1,0
 printf '0,1\n0.5,2\n1.5,3\n2,5\n' >numbers.txt
 ok 'a first row of numbers is a row' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --model t.ctgp
 that 'a note says that it may be a header' told 'numbers.txt: line 1 may be a header .* with --header$'
-LINES_ALLOWED=2 bad 'also where it names the target' 2 "line 1 may be a header .* with --header\$" "${quick[@]}" \
-    numbers.txt --target 1
+LINES_ALLOWED=2 bad 'also where it names the target' 2 "line 1 may be a header .* with --header\$" \
+    "${quick[@]}" numbers.txt --target 1
 ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 --header yes --model t.ctgp
 ok '--header no says that it is none' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --header no --model t.ctgp
 that 'without a note' sh -c '! grep -q header err'

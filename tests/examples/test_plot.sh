@@ -190,8 +190,8 @@ that 'are small and transparent' grep -q "points pt 7 ps 0.2 lc rgb '#A0" script
 
 # Names longer than a panel end in an ellipsis, and what is drawn stays whole.
 long='a name that is far too long for the width of a panel'
-{ echo "$long 1,$long 2,y of $long" && awk 'BEGIN { for (i = 0; i < 30; i++) print i % 7 "," i "," sin(i) }'; } \
-    >long.csv
+echo "$long 1,$long 2,y of $long" >long.csv
+awk 'BEGIN { for (i = 0; i < 30; i++) print i % 7 "," i "," sin(i) }' >>long.csv
 "$ctgp" fit long.csv --target "y of $long" --kernel rbf --max-iter 5 --model long.ctgp >log 2>err
 that 'long names' "$ctgp" plot long.ctgp long.csv --out long.svg
 that 'are shortened' grep -qx "set xlabel 'a name that is far too long for the wid…'" script

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes index_tables.h: kernels of levels by their dense formulas, category and, with B = W Wᵀ + diag κ taken
-at pairs of codes, index.
+"""Writes index_tables.h: kernels of levels by their dense formulas, category and, with B = W Wᵀ + diag κ
+taken at pairs of codes, index.
 
     python make_index_tables.py > index_tables.h          (needs numpy)
 
