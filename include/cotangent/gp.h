@@ -533,7 +533,9 @@ typedef struct ct_gp_choose_options {
      *     2. "scale * category(ard) + scale * matern32(ard) * category(ard)"
      *     3. "scale * category(ard) + (scale * matern32(ard) + scale * rbf(ard)) * category(ard)"
      *     4. the kernel of 3, from where 2 ended
-     * and with nothing else "scale * category" and "scale * category(ard)". */
+     * behind the first, with one category that has 20 rows or more for each level,
+     *     "index(rank=1) * matern32(ard)" and "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+     * and with nothing but categories "scale * category" and "scale * category(ard)". */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_fit_options fit; /* of every search; a search from another's end has no restarts */
