@@ -131,7 +131,7 @@ static void profiles_see_the_columns_of_their_kind(void **state)
     ct_device_close(device);
 }
 
-/* N rows of a code with three levels, and with `columns` 2 of a number: levels with functions of one shape, or
+/* Rows of a code with three levels, and with `columns` 2 of a number: levels with functions of one shape, or
  * where `mirrored` the last against the others. */
 static ct_status choose(ct_device *device, int columns, bool mirrored, int rows, ct_fit_objective objective,
                         ct_gp_choice *choice)
