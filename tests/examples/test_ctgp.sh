@@ -59,6 +59,9 @@ awk -F, 'NR == 18 { $3 += 30 } { print $1 "," $2 "," $3 }' train.csv >odd.csv
 ok 'fit tells an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
     "${fit[@]}" odd.csv
 ok 'info by its row' 'outliers +row [0-9]+ \([0-9.]+\): standard deviations' "$ctgp" info odd.ctgp
+ok 'or by its line, with the table' 'outliers +line 18 \([0-9.]+\): standard deviations' \
+    "$ctgp" info odd.ctgp odd.csv
+bad 'another table' 2 'smooth.csv' "$ctgp" info odd.ctgp smooth.csv
 ok 'in JSON, too' '"outliers": \[\{"row": [0-9]+, "sigmas": [0-9.]+\}' "$ctgp" info odd.ctgp --json
 that 'there is none in good data' sh -c '! "$1" info train.ctgp | grep -q outliers' sh "$ctgp"
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
