@@ -9,7 +9,7 @@
 /* -- a list of names ------------------------------------------------------------------------------------- */
 
 /* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list.
- * Blanks around it are passed. In quotes it may hold commas, blanks and doubled quotes. */
+ * Blanks around it are passed. In quotes, which begin it, it may hold commas, blanks and doubled quotes. */
 static bool take_name(const char **from, char **to)
 {
     const char *p = *from;
@@ -19,7 +19,7 @@ static bool take_name(const char **from, char **to)
     for (; *p && (quoted || *p != ','); p++) {
         if (*p == '"' && quoted && p[1] == '"')
             p++;
-        else if (*p == '"' && (quoted || end == name)) {
+        else if (*p == '"' && (quoted || name == *to)) {
             quoted = !quoted;
             end = name;
             continue;

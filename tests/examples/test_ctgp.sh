@@ -428,6 +428,7 @@ awk 'BEGIN { srand(2); print "\"size, total\",\"na\"\"me\",x1,x2,x[3],y 1"
     for (i = 0; i < 20; i++) print rand() "," rand() "," rand() "," rand() "," rand() "," rand() }' >names.csv
 pick=("${quick[@]}" names.csv --target 'y 1' --model t.ctgp)
 ok 'a name in quotes' 'features=2' "${pick[@]}" --features '"size, total", "na""me"'
+ok 'a quote within a name' 'features=1' "${pick[@]}" --features 'na"me'
 ok 'a pattern' 'features=3' "${pick[@]}" --features 'x*'
 ok 'a pattern that takes all leaves the target' 'features=5' "${pick[@]}" --features '*'
 ok 'what is named before a pattern is not taken twice' 'features=5' "${pick[@]}" --features 'x2,*'
