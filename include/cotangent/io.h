@@ -26,8 +26,8 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 
 /* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
  * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, N/A, #N/A, NaN,
- * null and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
- * column.
+ * null and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line
+ * and column.
  *
  * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is found from the first 100 rows, as the one
  * that makes rows of equal length, and no text below the first or the most numbers; the comma comes first.

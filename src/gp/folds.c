@@ -134,7 +134,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     ct_gp *gp = f->gp;
     const int64_t b = f->end[k] - k;
     double *covariance = room + b * b;
-    const double most = !gp->trend ? INFINITY : gp->dtype == CT_F32 ? 1e5 : 1e10; /* of rounding: no β */
+    const double most = gp->dtype == CT_F32 ? 1e5 : 1e10; /* beyond: rounding, as nothing tells a β */
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = j; i < b; i++) room[i * b + j] = room[j * b + i] = f->Q[f->start[k + j] + i - j];
     ct_tape_reset(gp->tape);
@@ -145,7 +145,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
         error[row] = 0;
         for (int64_t j = 0; j < b; j++) error[row] += covariance[i * b + j] * alpha[f->member[k + j].row];
         variance[row] = covariance[i * b + i];
-        if (variance[row] * room[i * b + i] > most)
+        if (gp->trend && !(variance[row] * room[i * b + i] <= most))
             s = ct_device_fail(
                 gp->device, CT_ENUMERIC,
                 "row %lld cannot be left out with its fold, which alone tells a coefficient of "
