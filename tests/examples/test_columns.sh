@@ -50,6 +50,11 @@ sed 's/oak//' other.csv >gap.csv
 ok 'a missing level' '^n=7 ' "$ctgp" predict wood.ctgp gap.csv --out c.csv
 that 'has an empty prediction' test "$(grep -c '^,,,$' c.csv)" -eq 3
 
+awk 'BEGIN { srand(4); print "wood,x,y"; for (i = 0; i < 66; i++)
+    printf "%s,%.3f,%.4f\n", substr("abc", i % 3 + 1, 1), i / 10,
+        (i % 3 < 2 ? 1 : -3) * sin(i / 6) + rand() / 20 }' >mirror.csv
+ok 'levels that go against each other are found' '"kernel": "index\(' "$ctgp" fit mirror.csv --target y \
+    --quiet --json
 ok 'codes are levels where an option says so' '^n=40 ' "${fit[@]}" codes.csv --categorical wood
 ok 'by their text' '^  wood +category of 3: 0, 1, 2$' "$ctgp" info codes.ctgp
 sed 's/^0,/0.0,/; s/^1,/01,/' codes.csv >spelled.csv
