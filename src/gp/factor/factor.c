@@ -58,8 +58,8 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
     const bool failed_before = ct_failure_known(c);
     const double tolerance = ct__gp_rounding(s->alpha.dtype);
     build(c, s);
-    if (s->C.grid.group && !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix,
-                                           ct_view_squeeze(s->alpha, 1), s->diagonal))
+    if (s->C.grid.group &&
+        !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix, s->alpha, s->diagonal))
         return false;
     if (!s->C.grid.group)
         ct_prim_sweep_blocks(c, inverse, tolerance, s->C.A11, s->C.A21, s->C.A22, s->alpha, s->diagonal);

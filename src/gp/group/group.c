@@ -10,10 +10,8 @@
 #include "gp/model/crc64.h"
 
 /* These two are never changed. */
-static ct_group one = { .all = { .size = 1 }, .rows = 1, .cols = 1 };
-static ct_group no_memory = { .all = { .size = 1 },
-                              .rows = 1,
-                              .cols = 1,
+static ct_group one = { .line = { { .size = 1 } } };
+static ct_group no_memory = { .line = { { .size = 1 } },
                               .status = CT_ENOMEM,
                               .message = "no memory for a group of processes" };
 
@@ -60,33 +58,24 @@ static void find_transport(ct_group *g)
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
-/* rows <= cols, rows * cols = size */
-static void arrange(ct_group *g)
-{
-    g->rows = 1;
-    for (int r = 1; r * r <= g->all.size; r++)
-        if (g->all.size % r == 0) g->rows = r;
-    g->cols = g->all.size / g->rows;
-    if (ct__group_sent(g, g->transport->split(&g->all, g->all.rank / g->cols, &g->row)))
-        ct__group_sent(g, g->transport->split(&g->all, g->rows + g->all.rank % g->cols, &g->col));
-}
-
 /* Without memory this process still does what is collective, so that the others do not wait for it. */
 static ct_group *open_group(int communicator, bool world)
 {
     ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
-    at->all.size = at->rows = at->cols = 1;
+    bool fine = g;
+    at->line[CT__ALL].size = 1;
     find_transport(at);
     if (at->status) return g ? g : &no_memory;
-    const int error = at->transport->open(communicator, world, g, &at->all, &at->started);
-    if (!error) arrange(at);
-    if (!g) at->transport->close(&at->all, at->started);
+    const int error = at->transport->open(communicator, world, &fine, at->line, &at->started);
+    if (!g) at->transport->close(at->line, at->started);
     if (!g) return &no_memory;
-    if (error && !g->all.communicator)
+    if (!g->line[CT__ALL].communicator)
         fail(g, CT_EIO, "MPI does not start: %s",
              world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
-    else if (error)
+    else if (!fine)
         fail(g, CT_ENOMEM, "a process has no memory for the group");
+    else
+        ct__group_sent(g, error);
     return g;
 }
 
@@ -106,46 +95,53 @@ ct_group *ct_group_world(void) { return was_started_as_one_of_many() ? open_grou
 void ct_group_free(ct_group *g)
 {
     if (!g || g == &one || g == &no_memory) return;
-    if (g->transport) {
-        g->transport->close(&g->col, false);
-        g->transport->close(&g->row, false);
-        g->transport->close(&g->all, g->started);
-    }
+    if (g->transport) g->transport->close(g->line, g->started);
     free(g);
 }
 
 ct_status ct_group_status(const ct_group *g) { return g ? g->status : CT_EINVAL; }
 const char *ct_group_message(const ct_group *g) { return g ? g->message : "the group is NULL"; }
-int ct_group_rank(const ct_group *g) { return g ? g->all.rank : 0; }
-int ct_group_size(const ct_group *g) { return g ? g->all.size : 1; }
+int ct_group_rank(const ct_group *g) { return g ? g->line[CT__ALL].rank : 0; }
+int ct_group_size(const ct_group *g) { return g ? g->line[CT__ALL].size : 1; }
 
-/* -- meetings -------------------------------------------------------------------------------------------- */
+/* -- messages and meetings ------------------------------------------------------------------------------- */
+
+int ct__group_tell(const ct_group *g, void *data, size_t bytes, int root)
+{
+    ct__request request;
+    const int error = g->transport->broadcast(&g->line[CT__ALL], data, bytes, root, &request);
+    return error ? error : g->transport->wait(&request, 1);
+}
+
+int ct__group_total(const ct_group *g, ct_dtype dtype, void *data, int64_t count)
+{
+    const int error = g->transport->reduce(&g->line[CT__ALL], dtype, data, count, 0);
+    return error ? error : ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
+}
 
 /* One meeting. A status travels with the process that has it, the one of the lowest rank first. */
 static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool leaving, bool *all_leave,
                       int64_t *value)
 {
-    const int size = g->all.size;
-    char message[sizeof g->message] = "";
-    if (g->status) status = g->status;
-    if (g->status) return ct_device_fail(device, status, "%s", g->message);
-    int64_t told[] = { status ? size - g->all.rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
-    if (!ct__group_sent(g, g->transport->largest(&g->all, told, 4)))
-        return meet(g, device, status, leaving, all_leave, NULL);
+    const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
+    struct {
+        int64_t status;
+        char message[sizeof g->message];
+    } failure = { status, "" };
+    int64_t told[] = { status ? size - rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
+    if (g->status || !ct__group_sent(g, ct__group_total(g, CT_I64, told, 4)))
+        return ct_device_fail(device, g->status, "%s", g->message);
     if (all_leave) *all_leave = told[2] == -1;
     if (value) *value = told[3];
-    if (!told[0]) {
-        if (leaving || !told[1]) return CT_OK;
-        return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
-    }
+    if (!told[0] && (leaving || !told[1])) return CT_OK;
+    if (!told[0]) return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
     const int failed = size - (int)told[0];
-    if (failed == g->all.rank) snprintf(message, sizeof message, "%s", ct_message(device));
-    int64_t code = status;
-    if (!ct__group_sent(g, ct__tell(g->transport, &g->all, message, sizeof message, failed)) ||
-        !ct__group_sent(g, ct__tell(g->transport, &g->all, &code, sizeof code, failed)))
-        return meet(g, device, status, leaving, all_leave, NULL);
-    if (failed == g->all.rank) return status;
-    return ct_device_fail(device, (ct_status)code, "process %d of %d: %.480s", failed, size, message);
+    if (failed == rank) snprintf(failure.message, sizeof failure.message, "%s", ct_message(device));
+    if (!ct__group_sent(g, ct__group_tell(g, &failure, sizeof failure, failed)))
+        return ct_device_fail(device, g->status, "%s", g->message);
+    if (failed == rank) return status;
+    return ct_device_fail(device, (ct_status)failure.status, "process %d of %d: %.480s", failed, size,
+                          failure.message);
 }
 
 ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value)
@@ -157,7 +153,7 @@ ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void 
 {
     if (ct__group_is_one(g)) return status;
     status = meet(g, device, status, false, NULL, NULL);
-    if (status || ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0))) return status;
+    if (status || ct__group_sent(g, ct__group_tell(g, data, bytes, 0))) return status;
     return ct_device_fail(device, g->status, "%s", g->message);
 }
 
@@ -197,6 +193,6 @@ ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
 {
     if (!g || (!data && bytes)) return CT_EINVAL;
     if (g->status || ct__group_is_one(g)) return g->status;
-    ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0));
+    ct__group_sent(g, ct__group_tell(g, data, bytes, 0));
     return g->status;
 }

@@ -29,36 +29,39 @@ static int keep(MPI_Comm comm, ct__line *line)
     return error;
 }
 
-static int open_all(int communicator, bool world, bool fine, ct__line *all, bool *started)
-{
-    int already = 0, ended = 0, level, all_fine = fine, error = MPI_Initialized(&already);
-    *started = false;
-    if (!error) error = MPI_Finalized(&ended);
-    if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
-    if (!already) {
-        error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-        *started = !error;
-    }
-    MPI_Comm own = MPI_COMM_NULL;
-    if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
-    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
-    if (error) return error;
-    error = keep(own, all);
-    return all_fine ? error : MPI_ERR_NO_MEM;
-}
-
 static int split(const ct__line *all, int colour, ct__line *part)
 {
-    MPI_Comm own = MPI_COMM_NULL;
-    int error = MPI_Comm_split(comm_of(all), colour, all->rank, &own);
+    MPI_Comm own;
+    const int error = MPI_Comm_split(comm_of(all), colour, all->rank, &own);
     return error ? error : keep(own, part);
 }
 
-static void close_line(ct__line *line, bool started)
+static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started)
 {
-    MPI_Comm comm = comm_of(line);
-    if (line->communicator) MPI_Comm_free(&comm);
-    line->communicator = 0;
+    int already = 0, ended = 0, level, rows = 1, all_fine = *fine, error = MPI_Initialized(&already);
+    ct__line *all = &line[CT__ALL];
+    MPI_Comm own;
+    if (!error) error = MPI_Finalized(&ended);
+    if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
+    if (!already) error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    *started = !already && !error;
+    if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
+    if (!error) error = keep(own, all);
+    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
+    *fine = all_fine;
+    for (int r = 1; r * r <= all->size; r++)
+        if (all->size % r == 0) rows = r;
+    const int cols = all->size / rows;
+    if (!error) error = split(all, all->rank / cols, &line[CT__ROW]);
+    return error ? error : split(all, rows + all->rank % cols, &line[CT__COLUMN]);
+}
+
+static void close_lines(ct__line line[CT__LINES], bool started)
+{
+    for (int i = CT__LINES - 1; i >= 0; i--) {
+        MPI_Comm comm = comm_of(&line[i]);
+        if (line[i].communicator) MPI_Comm_free(&comm);
+    }
     if (started) MPI_Finalize();
 }
 
@@ -97,24 +100,20 @@ static int wait_all(ct__request *request, int count)
     return error;
 }
 
-static int sum(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root)
+static int reduce(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root)
 {
-    const MPI_Datatype type = dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    const MPI_Datatype type = dtype == CT_I64 ? MPI_INT64_T : dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    const MPI_Op op = dtype == CT_I64 ? MPI_MAX : MPI_SUM;
     const size_t size = dtype == CT_F32 ? sizeof(float) : sizeof(double);
+    const bool own = line->rank == root;
     int error = 0;
     for (int64_t done = 0, some; done < count && !error; done += some) {
         some = count - done < INT_MAX ? count - done : INT_MAX;
         char *at = (char *)data + (size_t)done * size;
-        const bool own = line->rank == root;
-        error = MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, MPI_SUM, root,
-                           comm_of(line));
+        error =
+            MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root, comm_of(line));
     }
     return error;
-}
-
-static int largest(const ct__line *line, int64_t *values, int count)
-{
-    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm_of(line));
 }
 
 static void describe(int error, char text[256])
@@ -127,11 +126,9 @@ static void describe(int error, char text[256])
 
 extern CT_API const ct__transport ct__mpi_transport;
 const ct__transport ct__mpi_transport = { .version = CT__TRANSPORT_VERSION,
-                                          .open = open_all,
-                                          .split = split,
-                                          .close = close_line,
+                                          .open = open_lines,
+                                          .close = close_lines,
                                           .broadcast = broadcast,
                                           .wait = wait_all,
-                                          .sum = sum,
-                                          .largest = largest,
+                                          .reduce = reduce,
                                           .describe = describe };
