@@ -24,13 +24,13 @@ CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *form
     va_end(args);
 }
 
-bool ct__group_sent(ct_group *g, int error)
+/* Whether MPI has made no error. After one the processes no longer stand at the same place. */
+static bool sent(ct_group *g, int error)
 {
     char text[256] = "";
-    if (!error) return true;
-    g->transport->describe(error, text);
-    fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
-    return false;
+    if (error) g->transport->describe(error, text);
+    if (error) fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
+    return !g->status;
 }
 
 /* -- the module ------------------------------------------------------------------------------------------ */
@@ -45,8 +45,7 @@ static void find_transport(ct_group *g)
     if (module) dlclose(module);
     if (!module)
         fail(g, CT_EUNSUPPORTED,
-             "there is no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one "
-             "process",
+             "no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one process",
              reason ? reason : CT__TRANSPORT_FILE);
     else if (!t || t->version != CT__TRANSPORT_VERSION)
         fail(g, CT_EUNSUPPORTED,
@@ -75,7 +74,7 @@ static ct_group *open_group(int communicator, bool world)
     else if (!fine)
         fail(g, CT_ENOMEM, "a process has no memory for the group");
     else
-        ct__group_sent(g, error);
+        sent(g, error);
     return g;
 }
 
@@ -106,17 +105,33 @@ int ct_group_size(const ct_group *g) { return g ? g->line[CT__ALL].size : 1; }
 
 /* -- messages and meetings ------------------------------------------------------------------------------- */
 
-int ct__group_tell(const ct_group *g, void *data, size_t bytes, int root)
+void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root)
 {
-    ct__request request;
-    const int error = g->transport->broadcast(&g->line[CT__ALL], data, bytes, root, &request);
-    return error ? error : g->transport->wait(&request, 1);
+    ct__line *l = &g->line[line];
+    if (!g->status && l->size > 1) sent(g, g->transport->broadcast(l, data, bytes, root));
 }
 
-int ct__group_total(const ct_group *g, ct_dtype dtype, void *data, int64_t count)
+bool ct__group_arrive(ct_group *g)
 {
-    const int error = g->transport->reduce(&g->line[CT__ALL], dtype, data, count, 0);
-    return error ? error : ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
+    for (int i = 0; i < CT__LINES; i++) sent(g, g->transport->wait(&g->line[i]));
+    return !g->status;
+}
+
+bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root)
+{
+    ct__group_begin(g, CT__ALL, data, bytes, root);
+    return ct__group_arrive(g);
+}
+
+bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root)
+{
+    return !g->status && sent(g, g->transport->reduce(&g->line[line], dtype, data, count, root));
+}
+
+bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
+{
+    return ct__group_reduce(g, CT__ALL, dtype, data, count, 0) &&
+           ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
 }
 
 /* One meeting. A status travels with the process that has it, the one of the lowest rank first. */
@@ -129,15 +144,14 @@ static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool lea
         char message[sizeof g->message];
     } failure = { status, "" };
     int64_t told[] = { status ? size - rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
-    if (g->status || !ct__group_sent(g, ct__group_total(g, CT_I64, told, 4)))
-        return ct_device_fail(device, g->status, "%s", g->message);
+    if (!ct__group_total(g, CT_I64, told, 4)) return ct_device_fail(device, g->status, "%s", g->message);
     if (all_leave) *all_leave = told[2] == -1;
     if (value) *value = told[3];
     if (!told[0] && (leaving || !told[1])) return CT_OK;
     if (!told[0]) return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
     const int failed = size - (int)told[0];
     if (failed == rank) snprintf(failure.message, sizeof failure.message, "%s", ct_message(device));
-    if (!ct__group_sent(g, ct__group_tell(g, &failure, sizeof failure, failed)))
+    if (!ct__group_tell(g, &failure, sizeof failure, failed))
         return ct_device_fail(device, g->status, "%s", g->message);
     if (failed == rank) return status;
     return ct_device_fail(device, (ct_status)failure.status, "process %d of %d: %.480s", failed, size,
@@ -153,19 +167,19 @@ ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void 
 {
     if (ct__group_is_one(g)) return status;
     status = meet(g, device, status, false, NULL, NULL);
-    if (status || ct__group_sent(g, ct__group_tell(g, data, bytes, 0))) return status;
+    if (status || ct__group_tell(g, data, bytes, 0)) return status;
     return ct_device_fail(device, g->status, "%s", g->message);
 }
 
 ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what)
 {
-    if (ct__group_is_one(g)) return CT_OK;
-    int64_t high = (int64_t)(ct__crc64(data, bytes) >> 2), low = -high;
-    ct_status status = ct__group_meet(g, device, CT_OK, &high);
-    if (!status) status = ct__group_meet(g, device, CT_OK, &low);
-    if (status || high == -low) return status;
-    return ct_device_fail(device, CT_EINVAL, "%s differ between the processes: give all of them the same",
-                          what);
+    const uint64_t own = ct__crc64(data, bytes);
+    uint64_t first = own;
+    ct_status status = ct__group_take(g, device, CT_OK, &first, sizeof first);
+    if (own != first)
+        status = ct_device_fail(device, CT_EINVAL,
+                                "%s differ between the processes: give all of them the same", what);
+    return ct__group_meet(g, device, status, NULL);
 }
 
 ct_status ct__group_usable(const ct_group *g, ct_device *device)
@@ -185,14 +199,14 @@ ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
 {
     bool all_leave = false;
     if (ct__group_is_one(g) || --g->depth > 0) return status;
-    while (!all_leave && !g->status) status = meet(g, device, status, true, &all_leave, NULL);
+    do status = meet(g, device, status, true, &all_leave, NULL);
+    while (!all_leave && !g->status);
     return status;
 }
 
 ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
 {
     if (!g || (!data && bytes)) return CT_EINVAL;
-    if (g->status || ct__group_is_one(g)) return g->status;
-    ct__group_sent(g, ct__group_tell(g, data, bytes, 0));
+    if (!ct__group_is_one(g)) ct__group_tell(g, data, bytes, 0);
     return g->status;
 }

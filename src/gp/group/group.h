@@ -27,13 +27,16 @@ static inline bool ct__group_is_one(const ct_group *g) { return !g || g->line[CT
 
 /* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
 ct_status ct__group_usable(const ct_group *g, ct_device *device);
-/* Whether MPI made no error. After one the processes no longer stand at the same place: the group cannot be
- * used again. */
-bool ct__group_sent(ct_group *g, int error);
-/* Each returns an error of MPI, or 0 when it has been done: copies data from process `root` to all; each
- * process's data = the sum of all processes', of integers the largest. */
-int ct__group_tell(const ct_group *g, void *data, size_t bytes, int root);
-int ct__group_total(const ct_group *g, ct_dtype dtype, void *data, int64_t count);
+/* Messages. They return whether MPI has made no error. After one nothing more is sent, and all meetings fail:
+ * the processes no longer stand at the same place. */
+/* Begins to copy data from process `root` of a line to all of it; waits for what has begun; copies data from a
+ * process to all. */
+void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root);
+bool ct__group_arrive(ct_group *g);
+bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root);
+/* data of process `root` of a line, or of all processes, = the sum of that of all, of integers the largest */
+bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root);
+bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count);
 /* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
  * not a group, and status is returned. The device gets the message. */
 void ct__group_enter(ct_group *g);

@@ -9,15 +9,12 @@
 
 #include "transport.h"
 
-_Static_assert(sizeof(MPI_Request) <= sizeof(ct__request) && sizeof(MPI_Comm) <= sizeof(uint64_t),
-               "numbers of 64 bits hold MPI's handles");
+#ifndef CT__PIECE /* smaller in a test */
+#    define CT__PIECE INT_MAX
+#endif
 
-static MPI_Comm comm_of(const ct__line *line)
-{
-    MPI_Comm comm;
-    memcpy(&comm, &line->communicator, sizeof comm);
-    return comm;
-}
+_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t),
+               "a number of 64 bits holds MPI's handle of a message");
 
 /* Takes `comm` over, whose errors are returned from now on. */
 static int keep(MPI_Comm comm, ct__line *line)
@@ -25,14 +22,14 @@ static int keep(MPI_Comm comm, ct__line *line)
     int error = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (!error) error = MPI_Comm_rank(comm, &line->rank);
     if (!error) error = MPI_Comm_size(comm, &line->size);
-    memcpy(&line->communicator, &comm, sizeof comm);
+    line->communicator = MPI_Comm_c2f(comm);
     return error;
 }
 
 static int split(const ct__line *all, int colour, ct__line *part)
 {
     MPI_Comm own;
-    const int error = MPI_Comm_split(comm_of(all), colour, all->rank, &own);
+    const int error = MPI_Comm_split(MPI_Comm_f2c(all->communicator), colour, all->rank, &own);
     return error ? error : keep(own, part);
 }
 
@@ -59,44 +56,36 @@ static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT
 static void close_lines(ct__line line[CT__LINES], bool started)
 {
     for (int i = CT__LINES - 1; i >= 0; i--) {
-        MPI_Comm comm = comm_of(&line[i]);
+        MPI_Comm comm = MPI_Comm_f2c(line[i].communicator);
         if (line[i].communicator) MPI_Comm_free(&comm);
     }
     if (started) MPI_Finalize();
 }
 
-/* Counts of MPI are int: a large message goes as one of rows of numbers, and the numbers beside them. */
-static int broadcast(const ct__line *line, void *data, size_t bytes, int root, ct__request *request)
+static int wait_all(ct__line *line)
 {
-    enum { ROW = 1 << 16 };
-    MPI_Request begun = MPI_REQUEST_NULL;
-    int error;
-    if (bytes <= INT_MAX) {
-        error = MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm_of(line), &begun);
-    } else {
-        MPI_Datatype row;
-        const size_t rows = bytes / ROW;
-        error = rows > INT_MAX ? MPI_ERR_COUNT : MPI_Type_contiguous(ROW, MPI_BYTE, &row);
-        if (error) return error;
-        error = MPI_Type_commit(&row);
-        if (!error)
-            error = MPI_Bcast((char *)data + rows * ROW, (int)(bytes % ROW), MPI_BYTE, root, comm_of(line));
-        if (!error) error = MPI_Ibcast(data, (int)rows, row, root, comm_of(line), &begun);
-        MPI_Type_free(&row);
+    int error = 0;
+    for (int i = 0; i < line->messages; i++) {
+        MPI_Request message;
+        memcpy(&message, &line->message[i], sizeof message);
+        const int own = MPI_Wait(&message, MPI_STATUS_IGNORE);
+        if (!error) error = own;
     }
-    memcpy(request, &begun, sizeof begun);
+    line->messages = 0;
     return error;
 }
 
-static int wait_all(ct__request *request, int count)
+/* Counts of MPI are int, so large messages go in pieces. All but the last one are waited for. */
+static int broadcast(ct__line *line, void *data, size_t bytes, int root)
 {
-    int error = 0;
-    for (int i = 0; i < count; i++) {
-        MPI_Request begun;
-        memcpy(&begun, &request[i], sizeof begun);
-        const int own = MPI_Wait(&begun, MPI_STATUS_IGNORE);
-        if (!error) error = own;
-    }
+    MPI_Request message;
+    const MPI_Comm comm = MPI_Comm_f2c(line->communicator);
+    char *at = data;
+    int error = line->messages == CT__MOST_MESSAGES ? wait_all(line) : 0;
+    for (; bytes > CT__PIECE && !error; at += CT__PIECE, bytes -= CT__PIECE)
+        error = MPI_Bcast(at, CT__PIECE, MPI_BYTE, root, comm);
+    if (!error) error = MPI_Ibcast(at, (int)bytes, MPI_BYTE, root, comm, &message);
+    if (!error) memcpy(&line->message[line->messages++], &message, sizeof message);
     return error;
 }
 
@@ -108,10 +97,10 @@ static int reduce(const ct__line *line, ct_dtype dtype, void *data, int64_t coun
     const bool own = line->rank == root;
     int error = 0;
     for (int64_t done = 0, some; done < count && !error; done += some) {
-        some = count - done < INT_MAX ? count - done : INT_MAX;
+        some = count - done < CT__PIECE ? count - done : CT__PIECE;
         char *at = (char *)data + (size_t)done * size;
-        error =
-            MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root, comm_of(line));
+        error = MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root,
+                           MPI_Comm_f2c(line->communicator));
     }
     return error;
 }

@@ -1,4 +1,4 @@
-/* Which process has what of a matrix; the covariance matrix and its contraction, each tile where it is. */
+/* Which process has what of a matrix, and what all of them have together. */
 #include "grid.h"
 
 /* -- the layout ------------------------------------------------------------------------------------------ */
@@ -84,24 +84,24 @@ bool ct__grid_meet(ct_call *c, const ct__grid *g)
     return ct_require(c, !s, s, "%.400s", ct_message(device));
 }
 
-void ct__grid_sent(ct_call *c, const ct__grid *g, int error)
+void ct__grid_sent(ct_call *c, const ct__grid *g)
 {
-    ct_require(c, ct__group_sent(g->group, error), CT_EIO, "%.400s", ct_group_message(g->group));
+    ct_require(c, !g->group->status, CT_EIO, "%.400s", ct_group_message(g->group));
 }
 
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
 {
-    ct__grid_sent(c, g, ct__group_total(g->group, x.dtype, x.data, ct_view_count(x)));
+    ct__group_total(g->group, x.dtype, x.data, ct_view_count(x));
+    ct__grid_sent(c, g);
 }
 
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows)
 {
-    const ct_group *group = g->group;
     ct_prim_fill(c, rows, 0);
     for (int64_t j = g->col; j <= i && ct__grid_has_row(g, i); j += g->cols)
         ct_prim_copy(c, ct__grid_stack(g, tiles, j, i, i + 1), ct__grid_part(g, rows, 1, j));
-    ct__grid_sent(
-        c, g, group->transport->reduce(&group->line[CT__ALL], rows.dtype, rows.data, ct_view_count(rows), 0));
+    ct__group_reduce(g->group, CT__ALL, rows.dtype, rows.data, ct_view_count(rows), 0);
+    ct__grid_sent(c, g);
 }
 
 void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out)
@@ -113,41 +113,4 @@ void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out
             ct_prim_copy(c, ct_view_diagonal(ct__grid_stack(g, tiles, i, i, i + 1)),
                          ct__grid_part(g, out, 0, i));
     ct__grid_sum(c, g, out);
-}
-
-/* -- the covariance matrix ------------------------------------------------------------------------------- */
-
-void ct__grid_build(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                    ct_view noise, ct_view tiles)
-{
-    const bool each = ct_view_dim(noise, 0) == g->n && g->n > 1;
-    for (int64_t j = g->col; j < g->tiles; j += g->cols)
-        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows) {
-            const ct_view tile = ct__grid_stack(g, tiles, j, i, i + 1), diagonal = ct_view_diagonal(tile);
-            if (i == j) ct_prim_fill(c, tile, 0);
-            ct_prim_covariance(c, program, theta, ct__grid_part(g, X, 0, i),
-                               i == j ? ct_no_view() : ct__grid_part(g, X, 0, j), i == j, tile);
-            if (i == j)
-                ct_prim_map2(c, CT_MAP_add, diagonal, each ? ct__grid_part(g, noise, 0, i) : noise, diagonal);
-        }
-}
-
-/* C̄ and ∂k are symmetric: a tile beside the diagonal counts twice. */
-void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                       ct_view tiles, ct_view alpha, ct_view theta_bar)
-{
-    ct_prim_fill(c, theta_bar, 0);
-    if (!ct__grid_meet(c, g)) return;
-    for (int64_t j = g->col; j < g->tiles; j += g->cols)
-        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows) {
-            const ct_cov_bar bar = { .M = ct__grid_stack(g, tiles, j, i, i + 1),
-                                     .u = ct__grid_part(g, alpha, 0, i),
-                                     .v = ct__grid_part(g, alpha, 0, j),
-                                     .alpha = i == j ? 0.5 : 1,
-                                     .lower = i == j };
-            ct_prim_covariance_bar(c, program, theta, ct__grid_part(g, X, 0, i),
-                                   i == j ? ct_no_view() : ct__grid_part(g, X, 0, j), &bar, true, theta_bar,
-                                   ct_no_view());
-        }
-    if (ct__grid_meet(c, g)) ct__grid_sum(c, g, theta_bar);
 }

@@ -3,8 +3,8 @@
  * grid: block-cyclic, as in ScaLAPACK. A process has its tiles in one array of b columns: first the tiles of
  * its first column, one below the other, then those of its next one. Only the last tile may have fewer rows.
  *
- * ct__grid_diagonal, contract, sweep and solve are collective. They begin with a meeting (group.h), which
- * tells whether memory sufficed everywhere.
+ * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (group.h), which tells whether
+ * memory sufficed everywhere.
  * [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory computers"] */
 #ifndef CT_GP_GRID_H
 #define CT_GP_GRID_H
@@ -68,23 +68,17 @@ ct_view ct__grid_strip(const ct__grid *g, int side, ct_view array, int64_t i0, i
 /* Of an array with all n rows (dim = 0) or columns (dim = 1), those of tile row i. */
 ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i);
 
-/* -- grid.c: the covariance matrix ----------------------------------------------------------------------- */
+/* -- together -------------------------------------------------------------------------------------------- */
 
-/* tiles = those of k(X, X) + diag(noise), X (n, d), noise (n) or (1). Not collective. */
-void ct__grid_build(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                    ct_view noise, ct_view tiles);
 /* out (n) = the matrix's diagonal. */
 void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);
-/* theta_bar (P) = Σ_ij C̄_ij ∂k_ij/∂theta for C̄ = ½ (M - ααᵀ), from the tiles of M; alpha (n). */
-void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                       ct_view tiles, ct_view alpha, ct_view theta_bar);
 /* rows (height, (i + 1) b at most) of process 0 = tile row i up to its last column; `rows` is contiguous.
  * Not a meeting. */
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows);
 /* Each process's x = the sum of all processes'. Not a meeting. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
-/* Fails the call, and the group for good, after an error of MPI, which is not 0. */
-void ct__grid_sent(ct_call *c, const ct__grid *g, int error);
+/* Fails the call after an error of MPI. */
+void ct__grid_sent(ct_call *c, const ct__grid *g);
 /* A meeting inside a call: whether nothing has failed anywhere. */
 bool ct__grid_meet(ct_call *c, const ct__grid *g);
 

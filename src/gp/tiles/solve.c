@@ -26,29 +26,25 @@ static void own_part(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, i
 void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t first, ct_view B)
 {
     const int64_t m = ct_view_dim(B, 0), begin = first / g->b;
-    /* Those that share the tiles of a sum, in which the owner of L_jj has this place. */
-    const ct__line *line = &g->group->line[trans ? CT__COLUMN : CT__ROW];
     /* Not scratch, which the call would keep: there are many panels in one call. */
     ct_tensor *memory = ct_empty(ct_call_device(c), B.dtype, ct_shape1(m * g->b));
     ct_require(c, memory, CT_ENOMEM, "no memory for a panel of %lld rows", (long long)m);
-    int error = 0;
     const bool fine = ct__grid_meet(c, g);
-    for (int64_t step = begin; step < g->tiles && m && fine && !error; step++) {
+    for (int64_t step = begin; step < g->tiles && m && fine; step++) {
         const int64_t j = trans ? g->tiles - 1 - step : step, count = m * ct__grid_height(g, j);
         const ct_view room = ct_view_reshape(ct_view_slice(ct_view_of(memory), 0, 0, count, 1),
                                              ct_shape2(m, ct__grid_height(g, j)));
         if (trans ? ct__grid_has_column(g, j) : ct__grid_has_row(g, j)) {
             own_part(c, g, trans, tiles, j, begin, B, room);
-            error = g->group->transport->reduce(line, room.dtype, room.data, count, (int)(j % line->size));
+            ct__group_reduce(g->group, trans ? CT__COLUMN : CT__ROW, room.dtype, room.data, count,
+                             (int)(j % (trans ? g->rows : g->cols)));
         }
         if (ct__grid_owns(g, j))
             ct_prim_trsm(c, CT_LOWER | CT_RIGHT | (trans ? 0 : CT_TRANS), 1,
                          ct__grid_stack(g, tiles, j, j, j + 1), room);
-        if (!error)
-            error = ct__group_tell(g->group, room.data, (size_t)count * ct_dtype_size(room.dtype),
-                                   ct__grid_owner(g, j));
+        ct__group_tell(g->group, room.data, (size_t)count * ct_dtype_size(room.dtype), ct__grid_owner(g, j));
         ct_prim_copy(c, room, ct__grid_part(g, B, 1, j - begin));
     }
-    if (fine) ct__grid_sent(c, g, error);
+    ct__grid_sent(c, g);
     ct_release(memory);
 }

@@ -24,12 +24,10 @@
 
 /* One step's panel on this process. */
 typedef struct step {
-    int64_t k, w;     /* the step; its pivots */
-    ct_view pivot;    /* (b + 1, b): L, then y = L⁻¹z */
-    ct_view L, y;     /* (w, w) and (w, 1), in `pivot` */
-    ct_view W[2];     /* of this process's tile rows; of its tile columns, or no view if the rows have all */
-    ct_view requests; /* of messages on their way */
-    int messages;
+    int64_t k, w;  /* the step; its pivots */
+    ct_view pivot; /* (b + 1, b): L, then y = L⁻¹z */
+    ct_view L, y;  /* (w, w) and (w, 1), in `pivot` */
+    ct_view W[2];  /* of this process's tile rows; of its tile columns, or no view if the rows have all */
 } step;
 
 typedef struct sweep {
@@ -38,7 +36,6 @@ typedef struct sweep {
     bool inverse;
     ct_view tiles, diagonal; /* of this process; (n) */
     ct_view z;               /* (n, 1), right on this process's tile rows */
-    int error;
 } sweep;
 
 /* W of this process's tile rows or columns i0 <= i < i1. */
@@ -48,56 +45,28 @@ static ct_view panel_of(const sweep *s, const step *at, int side, int64_t i0, in
     return ct_view_slice(ct__grid_strip(s->g, kept, at->W[kept], i0, i1), 1, 0, at->w, 1);
 }
 
-/* -- messages -------------------------------------------------------------------------------------------- */
-
-static void send(sweep *s, step *at, int line, ct_view v, int root)
-{
-    const ct_group *group = s->g->group;
-    ct__request *request = (ct__request *)at->requests.data + at->messages;
-    const size_t bytes = (size_t)ct_view_dim(v, 0) * (size_t)s->g->b * ct_dtype_size(v.dtype);
-    if (s->error || !bytes || group->line[line].size == 1) return;
-    s->error = group->transport->broadcast(&group->line[line], v.data, bytes, root, request);
-    at->messages += !s->error;
-}
-
-static void arrive(sweep *s, step *at)
-{
-    const int error = s->g->group->transport->wait(at->requests.data, at->messages);
-    if (!s->error) s->error = error;
-    at->messages = 0;
-}
-
-/* W_i, i0 <= i < i1, for all that have its tile rows, or its tile columns: from those that have solved for
- * it, or `onward` from those that had it so. */
-static void journey(sweep *s, step *at, int side, bool onward, int64_t i0, int64_t i1)
+/* W_i, i0 <= i < i1, sets out to all that have its tile row, or its tile column: from those that have solved
+ * for it, or `onward` from those that have it then. */
+static void journey(const sweep *s, const step *at, int side, bool onward, int64_t i0, int64_t i1)
 {
     const ct__grid *g = s->g;
-    const int others = side == CT__TILE_ROWS ? g->cols : g->rows;
     if (!ct_is_view(at->W[side])) return;
     for (int64_t i = ct__grid_next(g, side, i0), end; i < i1; i = ct__grid_next(g, side, end)) {
         end = onward ? i + 1 : i1;
-        const ct_view to = panel_of(s, at, side, i, end);
+        const ct_view W = panel_of(s, at, side, i, end);
+        const size_t bytes = (size_t)ct_view_dim(W, 0) * (size_t)g->b * ct_dtype_size(W.dtype);
         if (onward && ct__grid_owns(g, i) && g->rows > 1)
-            ct_prim_copy(s->c, panel_of(s, at, !side, i, end), to);
-        send(s, at, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, to, (int)((onward ? i : at->k) % others));
+            ct_prim_copy(s->c, panel_of(s, at, !side, i, end), W);
+        ct__group_begin(g->group, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, W.data, bytes,
+                        (int)((onward ? i : at->k) % (side == CT__TILE_ROWS ? g->cols : g->rows)));
     }
 }
 
 /* -- one step -------------------------------------------------------------------------------------------- */
 
-/* L in place of the pivots' tile, NaN if they are not positive, and in `pivot` with y. */
-static void factorise(sweep *s, const step *at)
-{
-    const ct__grid *g = s->g;
-    const ct_view tile = ct__grid_stack(g, s->tiles, at->k, at->k, at->k + 1);
-    ct_prim_potrf_lower(s->c, at->k * g->b, tile);
-    ct_prim_triangle(s->c, tile, false, 0, at->L);
-    ct_prim_copy(s->c, ct__grid_part(g, s->z, 0, at->k), at->y);
-    ct_prim_trsm(s->c, CT_LOWER, 1, at->L, at->y);
-}
-
-/* L and y of step k for all; false if the pivots are not positive. */
-static bool pivots(sweep *s, step *at, int64_t k)
+/* Its owner factorises the pivots' tile. L and y = L⁻¹z go to all; false if they are NaN, as those of pivots
+ * that are not positive. */
+static bool pivots(const sweep *s, step *at, int64_t k)
 {
     const ct__grid *g = s->g;
     const ct_view z = ct__grid_part(g, s->z, 0, k);
@@ -105,62 +74,59 @@ static bool pivots(sweep *s, step *at, int64_t k)
     at->w = ct__grid_height(g, k);
     at->L = ct_view_block(at->pivot, 0, at->w, 0, at->w);
     at->y = ct_view_transpose(ct_view_block(at->pivot, g->b, g->b + 1, 0, at->w));
-    if (ct__grid_owns(g, k)) factorise(s, at);
-    send(s, at, CT__ALL, at->pivot, ct__grid_owner(g, k));
-    arrive(s, at);
+    if (ct__grid_owns(g, k)) {
+        const ct_view tile = ct__grid_stack(g, s->tiles, k, k, k + 1);
+        ct_prim_potrf_lower(s->c, k * g->b, tile);
+        ct_prim_triangle(s->c, tile, false, 0, at->L);
+        ct_prim_copy(s->c, z, at->y);
+        ct_prim_trsm(s->c, CT_LOWER, 1, at->L, at->y);
+    }
+    const size_t bytes = (size_t)ct_view_count(at->pivot) * ct_dtype_size(z.dtype);
+    const bool told = ct__group_tell(g->group, at->pivot.data, bytes, ct__grid_owner(g, k));
     ct_prim_copy(s->c, ct_view_diagonal(at->L), ct__grid_part(g, s->diagonal, 0, k));
     ct_prim_copy(s->c, at->y, z);
     if (s->inverse) ct_prim_trsm(s->c, CT_LOWER | CT_TRANS, 1, at->L, z);
     const void *first = at->pivot.data;
-    return !s->error && !isnan(at->L.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
+    return told && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
 }
 
-/* For i0 <= i < i1 below the pivots, or for one tile before them: W_i = A_ik L⁻ᵀ, in place and in the panel,
- * or `swept` what the inverse has there, with -L in L's place below the pivots. */
-static void solve(sweep *s, const step *at, bool swept, int64_t i0, int64_t i1)
-{
-    const int side = i0 > at->k ? CT__TILE_ROWS : CT__TILE_COLS;
-    const ct_view A = i0 > at->k ? ct__grid_stack(s->g, s->tiles, at->k, i0, i1)
-                                 : ct_view_transpose(ct__grid_stack(s->g, s->tiles, i0, at->k, at->k + 1));
-    ct_prim_trsm(s->c, CT_LOWER | CT_RIGHT | (swept ? 0 : CT_TRANS), 1, at->L, A);
-    if (!swept) ct_prim_copy(s->c, A, panel_of(s, at, side, i0, i1));
-}
-
-static void solve_all(sweep *s, const step *at, bool swept)
+/* Those with tiles of the panel solve: W_i = A_ik L⁻ᵀ in place, and in the panel. `swept`, those of the
+ * inverse take its place: +-W_i L⁻¹, with -L in the place of L after the +. */
+static void solve(const sweep *s, const step *at, bool swept)
 {
     const ct__grid *g = s->g;
-    for (int64_t j = g->col; j < at->k && s->inverse && ct__grid_has_row(g, at->k); j += g->cols)
-        solve(s, at, swept, j, j + 1);
+    const int64_t k = at->k;
+    const unsigned flags = CT_LOWER | CT_RIGHT | (swept ? 0 : CT_TRANS);
+    for (int64_t i = g->col; i < k && s->inverse && ct__grid_has_row(g, k); i += g->cols) {
+        const ct_view A = ct_view_transpose(ct__grid_stack(g, s->tiles, i, k, k + 1));
+        ct_prim_trsm(s->c, flags, 1, at->L, A);
+        if (!swept) ct_prim_copy(s->c, A, panel_of(s, at, CT__TILE_COLS, i, i + 1));
+    }
     if (swept) ct_prim_map1(s->c, CT_MAP_neg, NULL, at->L, at->L);
-    if (ct__grid_has_column(g, at->k)) solve(s, at, swept, at->k + 1, g->tiles);
+    if (ct__grid_has_column(g, k)) {
+        const ct_view A = ct__grid_stack(g, s->tiles, k, k + 1, g->tiles);
+        ct_prim_trsm(s->c, flags, 1, at->L, A);
+        if (!swept) ct_prim_copy(s->c, A, panel_of(s, at, CT__TILE_ROWS, k + 1, g->tiles));
+    }
 }
 
-/* This process's share of the panel, which goes on its first journey, and what takes its place in A. */
-static void panel(sweep *s, step *at)
+/* The panel sets out, and what the inverse has in its place. */
+static void panel(const sweep *s, const step *at)
 {
     const ct__grid *g = s->g;
-    solve_all(s, at, false);
+    solve(s, at, false);
     journey(s, at, CT__TILE_ROWS, false, at->k + 1, g->tiles);
     if (!s->inverse) return;
     journey(s, at, CT__TILE_COLS, false, 0, at->k);
-    solve_all(s, at, true);
+    solve(s, at, true);
     if (!ct__grid_owns(g, at->k)) return;
     const ct_view tile = ct__grid_stack(g, s->tiles, at->k, at->k, at->k + 1);
     ct_prim_trtri(s->c, tile);
     ct_prim_lauum(s->c, tile);
 }
 
-/* The panel is here, and goes on. */
-static void second_journey(sweep *s, step *at)
-{
-    arrive(s, at);
-    if (s->inverse) journey(s, at, CT__TILE_ROWS, true, 0, at->k);
-    journey(s, at, CT__TILE_COLS, true, at->k + 1, s->g->tiles);
-    arrive(s, at);
-}
-
 /* z_i -= W_i y, += where swept */
-static void update_z(sweep *s, const step *at)
+static void update_z(const sweep *s, const step *at)
 {
     const ct__grid *g = s->g;
     for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, s->inverse ? 0 : at->k); i < g->tiles; i += g->rows)
@@ -170,7 +136,7 @@ static void update_z(sweep *s, const step *at)
 }
 
 /* A_ij -= W_i W_jᵀ for j and i0 <= i < i1, += where i and j are swept. The rows lie on one side of k. */
-static void update_stack(sweep *s, const step *at, int64_t j, int64_t i0, int64_t i1)
+static void update_stack(const sweep *s, const step *at, int64_t j, int64_t i0, int64_t i1)
 {
     if (i0 < i1)
         ct_prim_gemm(s->c, i0 < at->k ? 1 : -1, panel_of(s, at, CT__TILE_ROWS, i0, i1),
@@ -179,7 +145,7 @@ static void update_stack(sweep *s, const step *at, int64_t j, int64_t i0, int64_
 }
 
 /* The tiles in the next pivots' row and column, and the others. */
-static void update(sweep *s, const step *at, bool next, bool others)
+static void update(const sweep *s, const step *at, bool next, bool others)
 {
     const ct__grid *g = s->g;
     const int64_t k = at->k, tiles = g->tiles, far = k + 2 < tiles ? k + 2 : tiles;
@@ -196,29 +162,29 @@ static void update(sweep *s, const step *at, bool next, bool others)
 static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
 {
     step at = { .pivot = ct_scratch(c, dtype, ct_shape2(g->b + 1, g->b)) };
-    int64_t tiles = 0;
     ct_prim_fill(c, at.pivot, 0);
     for (int side = 0; side < (g->rows > 1 ? 2 : 1); side++) {
-        const int64_t own = ct__grid_before(g, side, g->tiles);
-        at.W[side] = ct_scratch(c, dtype, ct_shape2(own * g->b, g->b));
+        at.W[side] = ct_scratch(c, dtype, ct_shape2(ct__grid_before(g, side, g->tiles) * g->b, g->b));
         ct_prim_fill(c, at.W[side], 0);
-        tiles += own;
     }
-    at.requests = ct_scratch(c, CT_I64, ct_shape1(tiles + 2));
     return at;
 }
 
 /* The steps. With room for a second panel, the next one is made and sent before the other tiles are updated.
  * False if C is not positive definite, or after an error. */
-static bool run(sweep *s, step *const panels[2])
+static bool run(const sweep *s, step *const panels[2])
 {
+    const ct__grid *g = s->g;
     const bool ahead = panels[0] != panels[1];
     bool positive = pivots(s, panels[0], 0);
-    for (int64_t k = 0; k < s->g->tiles && positive; k++) {
+    for (int64_t k = 0; k < g->tiles && positive; k++) {
         step *at = panels[k % 2], *next = panels[(k + 1) % 2];
-        const bool last = k + 1 == s->g->tiles;
+        const bool last = k + 1 == g->tiles;
         if (!k || !ahead) panel(s, at);
-        second_journey(s, at);
+        ct__group_arrive(g->group);
+        if (s->inverse) journey(s, at, CT__TILE_ROWS, true, 0, k);
+        journey(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
+        ct__group_arrive(g->group);
         update_z(s, at);
         update(s, at, true, !ahead);
         if (!last) positive = pivots(s, next, k + 1);
@@ -232,14 +198,13 @@ static bool run(sweep *s, step *const panels[2])
 bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
                     ct_view diagonal)
 {
-    sweep s = { c, g, inverse, tiles, diagonal, z, 0 };
+    const sweep s = { c, g, inverse, tiles, diagonal, z };
     step panels[2] = { room_for(c, g, z.dtype) };
     const ct_view before = ct_scratch(c, z.dtype, ct_shape1(g->n));
     if (g->ahead) panels[1] = room_for(c, g, z.dtype);
     ct__grid_diagonal(c, g, tiles, before);
     if (!ct_call_fine(c)) return false;
     const bool positive = run(&s, (step *[]){ &panels[0], &panels[g->ahead] });
-    ct__grid_sent(c, g, s.error);
     ct_prim_flag_pivots(c, tolerance, before, diagonal, z);
     if (!ct__grid_meet(c, g) || !positive) return false;
     for (int64_t i = 0; i < g->tiles && inverse; i++)
