@@ -186,8 +186,7 @@ ct_status ct__group_usable(const ct_group *g, ct_device *device)
 {
     if (g && g->status) return ct_device_fail(device, g->status, "%s", g->message);
     if (ct__group_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
-    return ct_device_fail(device, CT_EUNSUPPORTED,
-                          "a model over many processes lives on their CPUs: open \"cpu\"");
+    return ct_device_fail(device, CT_EUNSUPPORTED, "many processes hold a model on their CPUs: open \"cpu\"");
 }
 
 void ct__group_enter(ct_group *g)

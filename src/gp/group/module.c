@@ -13,8 +13,7 @@
 #    define CT__PIECE INT_MAX
 #endif
 
-_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t),
-               "a number of 64 bits holds MPI's handle of a message");
+_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "64 bits hold MPI's handle of a message");
 
 /* Takes `comm` over, whose errors are returned from now on. */
 static int keep(MPI_Comm comm, ct__line *line)

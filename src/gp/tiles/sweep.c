@@ -187,10 +187,9 @@ static bool run(const sweep *s, step *const panels[2])
         ct__group_arrive(g->group);
         update_z(s, at);
         update(s, at, true, !ahead);
-        if (!last) positive = pivots(s, next, k + 1);
-        if (!ahead || !positive) continue;
-        if (!last) panel(s, next);
-        update(s, at, false, true);
+        positive = last || pivots(s, next, k + 1);
+        if (ahead && positive && !last) panel(s, next);
+        if (ahead && positive) update(s, at, false, true);
     }
     return positive;
 }
