@@ -25,7 +25,6 @@ ct__grid ct__grid_of(ct_group *group, int64_t n)
                        .cols = row->size,
                        .row = column->rank,
                        .col = row->rank,
-                       /* The second panel takes a thirtieth of n² at most. */
                        .ahead = group->ahead || n / 30 > 2 * b * (row->size + column->size) };
 }
 

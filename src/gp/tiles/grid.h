@@ -17,7 +17,7 @@ typedef struct ct__grid {
     ct_group *group; /* NULL: there is no grid, one process has the matrix */
     int64_t n, b, tiles;
     int rows, cols, row, col; /* of the grid; this process's place in it */
-    bool ahead;               /* a sweep has room for two panels */
+    bool ahead;               /* a sweep has room for two panels: the other takes a thirtieth of n² */
 } ct__grid;
 
 /* group = NULL, or of one process: no grid. */

@@ -12,10 +12,8 @@
 static void own_part(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t j, int64_t begin,
                      ct_view B, ct_view room)
 {
-    if (ct__grid_owns(g, j))
-        ct_prim_copy(c, ct__grid_part(g, B, 1, j - begin), room);
-    else
-        ct_prim_fill(c, room, 0);
+    ct_prim_fill(c, room, 0);
+    if (ct__grid_owns(g, j)) ct_prim_copy(c, ct__grid_part(g, B, 1, j - begin), room);
     for (int64_t i = ct__grid_next(g, CT__TILE_COLS, begin); i < j && !trans; i += g->cols)
         ct_prim_gemm(c, -1, ct__grid_part(g, B, 1, i - begin),
                      ct_view_transpose(ct__grid_stack(g, tiles, i, j, j + 1)), 1, room);

@@ -90,8 +90,8 @@ static bool pivots(const sweep *s, step *at, int64_t k)
     return told && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
 }
 
-/* Those with tiles of the panel solve: W_i = A_ik L⁻ᵀ in place, and in the panel. `swept`, those of the
- * inverse take its place: +-W_i L⁻¹, with -L in the place of L after the +. */
+/* Those with tiles of the panel solve for W_i = A_ik L⁻ᵀ, in place and in the panel. Then, `swept`, W_i L⁻¹
+ * takes the place of W_i in A for i < k, and after L has become -L so does -W_i L⁻¹ for i > k. */
 static void solve(const sweep *s, const step *at, bool swept)
 {
     const ct__grid *g = s->g;
@@ -110,17 +110,21 @@ static void solve(const sweep *s, const step *at, bool swept)
     }
 }
 
-/* The panel sets out, and what the inverse has in its place. */
+/* This process's part of the panel, which sets out. */
 static void panel(const sweep *s, const step *at)
 {
-    const ct__grid *g = s->g;
     solve(s, at, false);
-    journey(s, at, CT__TILE_ROWS, false, at->k + 1, g->tiles);
+    journey(s, at, CT__TILE_ROWS, false, at->k + 1, s->g->tiles);
+    if (s->inverse) journey(s, at, CT__TILE_COLS, false, 0, at->k);
+}
+
+/* What the inverse has in the place of the panel and the pivots. */
+static void replace(const sweep *s, const step *at)
+{
     if (!s->inverse) return;
-    journey(s, at, CT__TILE_COLS, false, 0, at->k);
     solve(s, at, true);
-    if (!ct__grid_owns(g, at->k)) return;
-    const ct_view tile = ct__grid_stack(g, s->tiles, at->k, at->k, at->k + 1);
+    if (!ct__grid_owns(s->g, at->k)) return;
+    const ct_view tile = ct__grid_stack(s->g, s->tiles, at->k, at->k, at->k + 1);
     ct_prim_trtri(s->c, tile);
     ct_prim_lauum(s->c, tile);
 }
@@ -170,8 +174,7 @@ static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
     return at;
 }
 
-/* The steps. With room for a second panel, the next one is made and sent before the other tiles are updated.
- * False if C is not positive definite, or after an error. */
+/* The steps. False if C is not positive definite, or after an error. */
 static bool run(const sweep *s, step *const panels[2])
 {
     const ct__grid *g = s->g;
@@ -185,10 +188,11 @@ static bool run(const sweep *s, step *const panels[2])
         if (s->inverse) journey(s, at, CT__TILE_ROWS, true, 0, k);
         journey(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
         ct__group_arrive(g->group);
+        if (!k || !ahead) replace(s, at);
         update_z(s, at);
         update(s, at, true, !ahead);
         positive = last || pivots(s, next, k + 1);
-        if (ahead && positive && !last) panel(s, next);
+        if (ahead && positive && !last) panel(s, next), replace(s, next);
         if (ahead && positive) update(s, at, false, true);
     }
     return positive;
