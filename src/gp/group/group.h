@@ -27,10 +27,9 @@ static inline bool ct__group_is_one(const ct_group *g) { return !g || g->line[CT
 
 /* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
 ct_status ct__group_usable(const ct_group *g, ct_device *device);
-/* Messages. They return whether MPI has made no error. After one nothing more is sent, and all meetings fail:
- * the processes no longer stand at the same place. */
-/* Begins to copy data from process `root` of a line to all of it; waits for what has begun; copies data from a
- * process to all. */
+/* Messages. They tell whether MPI has made no error. After one nothing more is sent, and all meetings fail,
+ * since the processes no longer stand at the same place. `begin` copies data from process `root` of a line to
+ * all of it, and `arrive` waits for that; `tell` copies data of a process to all, and waits. */
 void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root);
 bool ct__group_arrive(ct_group *g);
 bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root);
