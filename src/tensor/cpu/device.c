@@ -100,11 +100,10 @@ static void remark_on_processes(ct_device *dev)
     if (!told) told = getenv("MPI_LOCALNRANKS");
     const long many = told ? strtol(told, NULL, 10) : 1, cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (many < 2 || many <= cores / dev->threads) return;
-    ct__remark(
-        dev,
-        "slow: %ld processes on this machine, of %d thread%s each, have %ld cores: start fewer, or give "
-        "them fewer threads (OMP_NUM_THREADS)",
-        many, dev->threads, dev->threads == 1 ? "" : "s", cores);
+    ct__remark(dev,
+               "slow: %ld processes on this machine, of %d thread%s each, have %ld cores: start fewer, or "
+               "with fewer threads (OMP_NUM_THREADS)",
+               many, dev->threads, dev->threads == 1 ? "" : "s", cores);
 }
 
 static ct_status open_cpu(ct_device *dev, int ordinal)
