@@ -36,9 +36,10 @@ int check_target(const frame *f, int64_t col, ct_transform_kind kind)
     }
     if (bad < 0) return GO_ON;
     const bool percent = kind == CT_TRANSFORM_LOGIT && low > 0 && high > 1 && high < 100;
-    const char *remedy = percent                                ? "divide the column by 100"
-                         : kind == CT_TRANSFORM_LOG && low >= 0 ? "--transform sqrt takes 0, too"
-                                                                : "leave the row out, or --transform";
+    const char *remedy = percent ? "divide the column by 100"
+                         : kind == CT_TRANSFORM_LOG && low >= 0
+                             ? "fit with --transform sqrt, which takes 0, or leave the row out"
+                             : "leave the row out, or fit without --transform";
     ct_number_write(ct_table_at(f->table, bad, col), 0, number);
     return fail(CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
                 (long long)ct_table_line(f->table, bad), ct_table_name(f->table, col), number,
@@ -70,8 +71,9 @@ void tell_skewed(const frame *f, int64_t col)
     if (!(low > 0)) return;
     const double as_is = skewness(f, col, false), of_log = skewness(f, col, true);
     if (as_is > 1 && fabs(of_log) < 0.5 * as_is)
-        fprintf(
-            stderr,
-            "ctgp: '%s' is positive and skewed (%.2g, its log %.2g): --transform log may predict better\n",
-            ct_table_name(f->table, col), as_is, of_log);
+        fprintf(stderr,
+                "ctgp: '%s' is positive and skewed (%.2g, its log %.2g): --transform log may predict better; "
+                "ctgp "
+                "compare tells\n",
+                ct_table_name(f->table, col), as_is, of_log);
 }

@@ -463,7 +463,7 @@ CT_API void ct_gp_posterior_full(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean,
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 
 /* What a model with a transform predicts, in the units of y; without one nothing changes. Both work in place,
- * on f64 or f32. CT_ENUMERIC if a result is not finite, as the mean of y may be where z is uncertain. */
+ * on f64 or f32, and are collective in a group. CT_ENUMERIC if a result is not finite, as the mean of y may be where z is uncertain. */
 /* y = g⁻¹(z) for draws or quantiles of z, of any shape. */
 CT_API ct_status ct_gp_untransform(ct_gp *gp, ct_tensor *z);
 /* Means and variances (m) or (m, 1) of z become those of y, exactly: ct_transform_moments. With the noise in
@@ -507,7 +507,7 @@ CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
 
 /* -- sensitivity ----------------------------------------------------------------------------------------- */
 
-/* Sobol indices of the posterior mean f for each of the d input columns, with V = Var f:
+/* Sobol indices of the posterior mean f (with a transform of z) for each of the d input columns, with V = Var f:
  *     first[j] = Var(E[f | x_j]) / V, the share that column j explains alone,
  *     total[j] = E(Var[f | all but x_j]) / V, the share in which it takes part at all.
  * The columns count as independent, each distributed as it is in the data. Estimated from `samples` drawn
