@@ -75,7 +75,8 @@ static int curve_place(curve *c, const ct_gp *gp, const axis *x, const predictio
     return GO_ON;
 }
 
-/* Each column of the picture: the highest and lowest middle, in their order, and the band's outermost ends. */
+/* Each column of the picture: its highest and lowest middle, in their order, and the band's outermost
+ * ends. */
 static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
 {
     int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;

@@ -1,5 +1,5 @@
-/* ctgp plot: the effect of each input, the middle with its 95 % interval over the range of the input, while the
- * others are held at their median in the table, or at their most frequent level. */
+/* ctgp plot: the effect of each input, the middle with its 95 % interval over the range of the input, while
+ * the others are held at their median in the table, or at their most frequent level. */
 #include "plot.h"
 
 #include <math.h>

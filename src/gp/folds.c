@@ -138,7 +138,8 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     return s;
 }
 
-/* Into mean and variance of g(y), and log density of y, in the units of the data, each (n). room: 2 largest² numbers. */
+/* Into mean and variance of g(y), and log density of y, in the units of the data, each (n). room: 2 largest²
+ * numbers. */
 static ct_status predict(const folds *f, double *const part[3], double *const work[2], double *room)
 {
     ct_gp *gp = f->gp;

@@ -4,10 +4,10 @@
     python make_transform_tables.py > transform_tables.h          (needs numpy, scipy and scikit-learn)
 
 The kernel is scale * rbf of one column, the mean zero and nothing is standardised. The negative log marginal
-likelihood is scikit-learn's for g(y) less the sum of log g'(y), with g' by central differences where g has one
-(sqrt at y = 0 takes the average slope up to the smallest positive y). Leave-one-out removes each row in turn.
-Mean and variance of y are scipy.integrate's over the normal density of z, piece by piece; quantiles are g⁻¹ of
-the normal ones.
+likelihood is scikit-learn's for g(y) less the sum of log g'(y), which must agree with central differences (at
+y = 0 √y takes its average slope up to the smallest positive y). Leave-one-out removes each row in turn. Mean
+and variance of y are scipy.integrate's over the normal density of z, piece by piece; quantiles are g⁻¹ of the
+normal ones.
 """
 import sys
 
@@ -93,7 +93,8 @@ def main():
     print(fold("static const double transform_Xs[] = { %s };" % listing(Xs)))
     print("/* variance, lengthscale, noise */")
     print("static const double transform_theta[] = { %s };" % listing([VARIANCE, LENGTH, NOISE]))
-    print("\ntypedef struct transform_row {\n    ct_transform_kind kind;\n    double y[TRANSFORM_POINTS], nlml;")
+    print("\ntypedef struct transform_row {\n    ct_transform_kind kind;")
+    print("    double y[TRANSFORM_POINTS], nlml;")
     print("    /* log densities: leave-one-out, and by folds of row %% %d */" % FOLDS)
     print("    double loo[TRANSFORM_POINTS], folds[TRANSFORM_POINTS];")
     print("    /* a new observation: of z, of y, and the 2.5 % and 97.5 % quantiles of y */")
@@ -108,7 +109,8 @@ def main():
         of_y = [moments(name, m, np.sqrt(v)) for m, v in zip(mean, variance)]
         ends = [INVERSE[name](mean + q * np.sqrt(variance)) for q in stats.norm.ppf([0.025, 0.975])]
         print("    { CT_TRANSFORM_%s," % name.upper())
-        print(fold("      { %s }, %r," % (listing(y), float(-gp.log_marginal_likelihood_value_ - slope.sum()))))
+        nlml = -gp.log_marginal_likelihood_value_ - slope.sum()
+        print(fold("      { %s }, %r," % (listing(y), float(nlml))))
         rows = [left_out(z, slope, np.arange(POINTS)), left_out(z, slope, np.arange(POINTS) % FOLDS), mean,
                 variance, [m for m, _ in of_y], [v for _, v in of_y], *ends]
         print(",\n".join(fold("      { %s }" % listing(row)) for row in rows) + " },")
