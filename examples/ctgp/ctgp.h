@@ -207,6 +207,17 @@ int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name,
 /* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
 int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
 
+/* -- target.c: the target y on another scale, z = g(y) -- */
+
+/* What --transform says; none for NULL. */
+int transform_settings(const char *text, ct_transform_kind *kind);
+/* "log(y)", what the model's parameters are of; into `text`. */
+const char *target_text(const ct_gp *gp, char *text, size_t size);
+/* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */
+int check_target(const frame *f, int64_t col, ct_transform_kind kind);
+/* On standard error, where a model of the log may be better. */
+void tell_skewed(const frame *f, int64_t col);
+
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
@@ -220,14 +231,19 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
                  ct_tensor **y, ct_tensor **noise);
 
 typedef struct prediction {
-    frame data;         /* rows whose inputs are complete     */
-    double *mean, *std; /* one a chosen row, of a new observation     */
-    int64_t target;     /* column of the target, -1 where there is none */
+    frame data;             /* rows whose inputs are complete     */
+    ct_transform transform; /* z = g(y) */
+    double *mean, *std;     /* one a chosen row, of a new observation's z */
+    int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
+/* In the units of y: mean and standard deviation of chosen row i (either may be NULL); the quantile of which
+ * that of a standard normal is q. */
+void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
+double prediction_quantile(const prediction *p, int64_t i, double q);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */
@@ -274,14 +290,15 @@ int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count);
 
 typedef struct left_out {
     int64_t n;
-    double *rows; /* (n, 3): mean, standard deviation, log density */
+    double *rows;            /* (n, 3): mean, standard deviation, log density of y            */
+    double *square, *sigmas; /* [n]: (y - mean)²; how many standard deviations from it, as z */
 } left_out;
 
 /* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
  * any case. */
 int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
-/* (y - mean)² of row i: ½ log 2πs² + ½ z² is minus the log density. */
-double left_out_square(const left_out *l, int64_t i);
+/* The same without a message. */
+ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold);
 void left_out_free(left_out *l);
 
 /* -- bounds.c -- */

@@ -239,6 +239,8 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
     int result = frame_complete(f, cols, cols[d + 1] < 0 ? d + 1 : d + 2);
     if (result != GO_ON) return result;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    result = check_target(f, cols[d], s->gp.transform);
+    if (result != GO_ON) return result;
     const int64_t complete = f->n_rows;
     result = fit_hold_rows(s, f, h);
     if (result != GO_ON) return result;
@@ -249,5 +251,6 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
                     kept == 1 ? "" : "s");
     for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
     if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+    if (result == GO_ON && !s->gp.transform) tell_skewed(f, cols[d]);
     return result;
 }

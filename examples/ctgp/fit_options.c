@@ -28,7 +28,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
                *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
                *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *limit = NULL,
-               *fraction = NULL, *last = NULL, *most = NULL;
+               *fraction = NULL, *last = NULL, *most = NULL, *transform = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
@@ -42,6 +42,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
+        { "--transform", "KIND",
+          "learn log, logit or sqrt of the target; predictions and scores are of the target", &transform },
         { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &mean },
         { "--noise", "KIND",
           "learned (default), none: the model passes through the data, or inputs: it changes with them",
@@ -100,6 +102,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     int w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
+    if (result == GO_ON) result = transform_settings(transform, &s->gp.transform);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
@@ -120,6 +123,12 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if ((s->limits.lower || s->limits.upper) && !s->kernel)
         return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
                     s->limits.lower ? "--lower" : "--upper");
+    if (s->gp.transform && noise_in)
+        return fail(
+            CODE_USAGE,
+            "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
+            "the noise, as by --noise-by",
+            transform);
     s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);

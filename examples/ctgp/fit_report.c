@@ -25,7 +25,8 @@ void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend
         json_string(stdout, kernel_text(gp, text, sizeof text));
         printf(", \"mean\": ");
         json_string(stdout, mean_text(gp, text, sizeof text));
-        printf(", \"n\": %lld, \"features\": %lld, \"nlml\": ", n, d);
+        printf(", \"transform\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ",
+               ct_transform_name(ct_gp_transform(gp).kind), n, d);
         json_number(stdout, nlml);
         printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
                r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
@@ -49,6 +50,8 @@ void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend
         return;
     }
     char value[64];
+    if (ct_gp_transform(gp).kind)
+        printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %s%s\n", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");

@@ -110,6 +110,7 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
            mean_text(gp, mean, sizeof mean));
+    if (o.transform) printf("transform    %s\n", ct_transform_name(o.transform));
     noise_text(gp, text, sizeof text);
     printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
@@ -126,8 +127,8 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
     if (!factor) printf("factor       left out of the file: computed when needed\n");
-    printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of the data:\n", ct_gp_jitter(gp),
-           nlml);
+    printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of %s:\n", ct_gp_jitter(gp), nlml,
+           o.transform ? target_text(gp, text, sizeof text) : "the data");
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %-12s", p->name, value_text(gp, p, value));
@@ -183,7 +184,7 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
     json_string(stdout, mean_text(gp, text, sizeof text));
     printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_kind(o.noise),
            standardize_name(o.standardize), optimizer_name(r.optimizer));
-    printf(", \"noise_column\": ");
+    printf(", \"transform\": \"%s\", \"noise_column\": ", ct_transform_name(o.transform));
     const char *column = noise_column(o.noise, noise_name(gp));
     if (column)
         json_string(stdout, column);

@@ -6,16 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "model.ctgp: scale * rbf(ard)" */
+/* "model.ctgp: scale * rbf(ard)", "model.ctgp: scale * rbf(ard), of log(y)" */
 static void write_title(const ct_gp *gp, const char *model, bool panels, char *title, size_t size)
 {
-    char kernel[1024], name[256];
+    char kernel[1024], name[256], of[256];
     const char *slash = strrchr(model, '/');
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : model);
     shorten(name, 40);
     kernel_text(gp, kernel, sizeof kernel);
     shorten(kernel, panels ? 120 : 80);
-    snprintf(title, size, "%.160s: %.320s", name, kernel);
+    target_text(gp, of, sizeof of);
+    shorten(of, 60);
+    const bool plain = !ct_gp_transform(gp).kind;
+    snprintf(title, size, "%.160s: %.240s%s%.80s", name, kernel, plain ? "" : ", of ", plain ? "" : of);
 }
 
 /* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */

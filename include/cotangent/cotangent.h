@@ -18,6 +18,7 @@
 #include <cotangent/step.h>
 #include <cotangent/tape.h>
 #include <cotangent/tensor.h>
+#include <cotangent/transform.h>
 #include <cotangent/view.h>
 
 #endif

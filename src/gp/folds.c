@@ -161,7 +161,8 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     return s;
 }
 
-/* Into mean, variance and log density in the units of the data, each (n). room: 2 largest² numbers. */
+/* Into mean and variance of g(y), and log density of y, in the units of the data, each (n). room: 2 largest²
+ * numbers. */
 static ct_status predict(const folds *f, double *const part[3], double *const work[2], double *room)
 {
     ct_gp *gp = f->gp;
@@ -170,10 +171,10 @@ static ct_status predict(const folds *f, double *const part[3], double *const wo
     if (!s) s = ct__gp_read(gp->factor.alpha, alpha);
     for (int64_t k = 0; k < gp->n && !s; k = f->end[k]) s = solve_block(f, k, alpha, room, error, variance);
     for (int64_t i = 0; i < gp->n && !s; i++) {
-        const double v = variance[i], e = error[i];
+        const double v = variance[i], e = error[i], slope = ct__target_slope(gp, mean[i]);
         mean[i] = gp->y_shift + gp->y_scale * (mean[i] - e);
         variance[i] = gp->y_scale * gp->y_scale * v;
-        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->y_scale);
+        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->y_scale) + slope;
     }
     return s;
 }

@@ -78,9 +78,10 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
                                     .noise = noise,
                                     .standardize = (ct_gp_standardize)(seed / 360 % 4),
                                     .priors = (ct_gp_priors)(seed / 1440 % 2),
+                                    .transform = (ct_transform_kind)(seed / 11520 % 4),
                                     .noise_variances = variances ? given : NULL,
                                     .noise_levels = noise == CT_NOISE_BY_LEVEL ? given : NULL };
-    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse(kernels[seed % 5]), &options);
+    ct_gp *gp = ct_gp_new(X, options.transform ? given : y, ct_kernel_parse(kernels[seed % 5]), &options);
     size_t size = gp ? save(gp, seed / 2880 % 2, data, limit) : 0;
     ct_gp_free(gp);
     ct_release(X), ct_release(y), ct_release(given);
@@ -147,6 +148,8 @@ static void use(ct_gp *gp)
               *draws = ct_empty(device(), CT_F64, ct_shape2(2, n));
     ct_tensor *X = ct_rand_normal(device(), CT_F64, ct_shape2(n, ct_gp_dims(gp)), 8, 0);
     ct_gp_loo(gp, left, NULL, NULL);
+    ct_gp_untransform(gp, left);
+    ct_gp_data(gp, NULL, left);
     ct_gp_sample(gp, X, true, 1, draws);
     ct_gp *more = ct_gp_copy(gp);
     if (more && n > 1) ct_gp_remove(more, &(int64_t){ 0 }, 1);
@@ -160,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 16 || size > sizeof model) return 0;
     memcpy(model, data, size);
     memcpy(model, "\211CTGP\r\n\032\0\0\0", 12);
-    model[8] = (uint8_t)(2 + (data[8] + 1) % 3); /* version 2, 3 or 4, and the file's own if it is one */
+    model[8] = (uint8_t)(2 + (data[8] + 7) % 9); /* a version from 2 to 10, and the file's own if it is one */
     uint64_t crc = ct__crc64(model, size - 8);
     memcpy(model + size - 8, &crc, 8);
     ct_gp *gp = load(model, size);
