@@ -41,6 +41,8 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         json_outliers(far, f);
         printf(", ");
         json_trend(gp, t);
+        printf(", ");
+        json_seasons(e->season, e->seasons);
         printf(", \"test\": %s", test.n ? "{" : "null");
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");
