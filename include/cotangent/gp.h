@@ -546,10 +546,10 @@ typedef struct ct_gp_choose_options {
      *     4. the kernel of 3, from where 2 ended
      * and with nothing else "scale * category" and "scale * category(ard)".
      * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
-     *     5. the kernel of 2, with " + scale * periodic(period=P) * rbf" for the first season
-     *     6. that, with " + scale * rbf(ard)", from where 5 ended
-     *     7. that, with a periodic part for the second season, if there is one, from where 6 ended
-     * Among several inputs `periodic` and this `rbf` see the season's alone. */
+     *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
+     *     6. that with a periodic part for the second season, if there is one, from where 5 ended
+     *     7. the last of these with " + scale * rbf(ard) + linear", from where it ended
+     * Among several inputs `linear`, `periodic` and its `rbf` see that of the season alone. */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_gp_season season;

@@ -19,7 +19,7 @@ typedef struct ct_season {
 /* Finds the seasons of y (n) or (n, 1) along a column of X (n, d), f64 or f32, the strongest first, into
  * season[CT_SEASONS]; *count: how many. The rows may be unevenly spaced, and in any order. A cubic trend and
  * the wave are fitted together at each frequency [Lomb 1976; Scargle 1982; with a floating mean Zechmeister &
- * Kürster 2009]. A peak counts if its false-alarm probability is below 0.1 % against the median of the
+ * Kürster 2009]. A peak counts if its false-alarm probability is below 1e-4 against the median of the
  * periodogram within an octave of it, so that slow, rough series without a season have none [Mann & Lees
  * 1996]. It then joins the trend with its second and third harmonic, and the next one is sought, whose
  * period differs by a quarter at least; a season whose harmonics were found before takes their place. Periods go from half of the span of the column, or less with a rough trend, down to twice

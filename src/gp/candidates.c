@@ -35,28 +35,30 @@ const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool l
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* A damped periodic part, whose search begins at the season. */
-static void print_part(ct_season season, int64_t column, int64_t d, char *text, size_t size)
+/* " + scale * periodic(period=7) * rbf": a season whose shape may change slowly. */
+static void print_part(ct_season season, const char *of, char *text, size_t size)
 {
-    char dims[32] = "";
-    if (d > 1) snprintf(dims, sizeof dims, "dims=%lld", (long long)column);
-    snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", dims,
-                            d > 1 ? ", " : "", season.period, d > 1 ? "(" : "", dims, d > 1 ? ")" : "");
+    snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
+             season.period, *of ? "(" : "", of, *of ? ")" : "");
 }
 
 int ct__seasonal_candidates(const ct_gp_candidate *usual, int count, const ct_season *season, int seasons,
                             int64_t column, int64_t d, char text[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT],
                             ct_gp_candidate *candidate)
 {
+    const size_t size = CT_GP_SEASONAL_TEXT;
     const int made = seasons < 1 ? 0 : seasons < 2 ? 2 : CT_GP_SEASONAL;
+    char of[32] = "";
+    if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
     for (int k = 0; k < made; k++) {
-        const char *before = k ? text[k - 1] : usual[count - 3].kernel; /* ROUGH, or ROUGH_EACH */
-        const size_t size = CT_GP_SEASONAL_TEXT, n = (size_t)snprintf(text[k], size, "%s", before);
-        if (k == 1)
-            snprintf(text[k] + n, size - n, " + scale * rbf(ard)");
+        const char *rough = usual[count - 3].kernel; /* ROUGH, or ROUGH_EACH */
+        const size_t n = (size_t)snprintf(text[k], size, "%s", k ? text[k - 1] : rough);
+        if (k == made - 1)
+            snprintf(text[k] + n, size - n, " + scale * rbf(ard) + linear%s%s%s", *of ? "(" : "", of,
+                     *of ? ")" : "");
         else
-            print_part(season[k / 2], column, d, text[k] + n, size - n);
-        candidate[k] = (ct_gp_candidate){ text[k], k ? before : NULL };
+            print_part(season[k], of, text[k] + n, size - n);
+        candidate[k] = (ct_gp_candidate){ text[k], k ? text[k - 1] : NULL };
     }
     return made;
 }

@@ -49,7 +49,7 @@ static double power_of(const ct__series *s, const double *c, const double *sine,
         cc -= qc * qc, ss -= qs * qs, cs -= qc * qs;
     }
     const double det = cc * ss - cs * cs, power = (ss * yc * yc + cc * ys * ys - 2 * cs * yc * ys) / (det * rr);
-    return cc > 0 && ss > 0 && det > 1e-9 * (double)n * (double)n ? fmin(fmax(power, 0), 1) : 0;
+    return cc > 0 && ss > 0 && det > 1e-12 * (double)n * (double)n ? fmin(fmax(power, 0), 1) : 0;
 }
 
 void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power)

@@ -21,13 +21,15 @@ enum {
     AROUND = 48,    /* frequencies that tell the background of one */
     COLUMNS = DEGREE + 1 + 2 * HARMONICS * CT_SEASONS
 };
-#define SIGNIFICANT 0.001
+#define SIGNIFICANT 1e-4
+#define WIDTH       0.75 /* half of a peak's, in cycles in the span */
 
 /* Frequencies are in cycles in the span: first + k / RESOLUTION, k < m. */
 typedef struct search {
     ct__series series;
-    double *power; /* [m] */
+    double *power, *room; /* [m] */
     double first, highest, span;
+    double floor; /* median score of all frequencies: that of noise alone */
     int64_t m;
     ct_season *season; /* [count], those found */
     int count;
@@ -107,17 +109,23 @@ static double score(const search *s, int64_t k)
     return -0.5 * (double)(s->series.n - s->series.columns - 2) * log1p(-fmin(s->power[k], 1 - 1e-15));
 }
 
-static double false_alarm(const search *s, int64_t k)
+/* Of frequencies spread evenly in their logarithm within an octave, without the peak itself. */
+static double background(const search *s, double f)
 {
-    const double f = frequency(s, k), reach = log(fmin(2, f / s->first));
+    const double reach = log(fmin(2, f / s->first));
     double around[AROUND];
     int count = 0;
     for (int j = 0; j < AROUND; j++) {
         const double g = f * exp(reach * (2 * (double)j / (AROUND - 1) - 1));
         const int64_t at = llround((g - s->first) * RESOLUTION);
-        if (at >= 0 && at < s->m) around[count++] = score(s, at);
+        if (at >= 0 && at < s->m && fabs(g - f) > WIDTH) around[count++] = score(s, at);
     }
-    const double z = score(s, k) / fmax(1, median(around, count) / log(2));
+    return fmax(count ? median(around, count) : INFINITY, s->floor);
+}
+
+static double false_alarm(const search *s, int64_t k)
+{
+    const double z = score(s, k) / background(s, frequency(s, k)) * log(2);
     return -expm1((s->highest - s->first) * log1p(-exp(-z)));
 }
 
@@ -133,9 +141,11 @@ static bool is_new(const search *s, double f)
 }
 
 /* The highest of the peaks that count; -1: there is none. */
-static int64_t find_peak(const search *s, double *alarm)
+static int64_t find_peak(search *s, double *alarm)
 {
     int64_t best = -1;
+    for (int64_t k = 0; k < s->m; k++) s->room[k] = score(s, k);
+    s->floor = fmax(median(s->room, s->m), 1e-9);
     for (int64_t k = 1; k + 1 < s->m; k++) {
         const bool peak = s->power[k] > s->power[k - 1] && s->power[k] >= s->power[k + 1];
         if (!peak || (best >= 0 && s->power[k] <= s->power[best])) continue;
@@ -214,11 +224,11 @@ static ct_status search_rows(search *s, ct_device *device, const double *row, in
     const uint64_t used = (uint64_t)e->n;
     int64_t *drawn = e->n < n ? ct__gp_draw_rows(device, n, e->n, 0) : NULL;
     double *t = drawn || e->n == n
-                    ? ct__gp_alloc(device, (COLUMNS + 6) * used + (uint64_t)s->m, sizeof *t)
+                    ? ct__gp_alloc(device, (COLUMNS + 6) * used + 2 * (uint64_t)s->m, sizeof *t)
                     : NULL;
     if (t) {
         e->t = t, e->r = t + used, e->wave = t + 2 * used, e->q = t + 6 * used;
-        s->power = e->q + COLUMNS * used;
+        s->power = e->q + COLUMNS * used, s->room = s->power + s->m;
         find_all(s, take_rows(s, row, drawn, t));
     }
     const ct_status status = t ? CT_OK : ct_last_status(device);
