@@ -16,7 +16,7 @@ typedef struct settings {
     double test;    /* the share of the rows that is held back */
     bool test_last; /* they are the last ones */
     bool restarts_given;
-    long max_rows;  /* 0: all */
+    long max_rows; /* 0: all */
     const char *device, *no_factor, *json;
     char default_model[4096], noise_name[4096];
 } settings;

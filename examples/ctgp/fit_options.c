@@ -63,7 +63,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
-        { "--restarts", "R", "further starts from random parameters (default 0; 4 for a period without a start)", &restarts },
+        { "--restarts", "R",
+          "further starts from random parameters (default 0; 4 for a period without a start)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts and of drawn rows (default 0)", &seed },
         { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
@@ -124,8 +125,9 @@ int fit_read_settings(int argc, char **argv, settings *s)
         return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
                     s->limits.lower ? "--lower" : "--upper");
     if (s->season && s->kernel)
-        return fail(CODE_USAGE, "--season is for a covariance that is chosen; --kernel has a season where its "
-                                "text has one, such as periodic(period=7)");
+        return fail(CODE_USAGE,
+                    "--season is for a covariance that is chosen; --kernel has a season where its "
+                    "text has one, such as periodic(period=7)");
     s->test_last = last;
     s->restarts_given = restarts;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");

@@ -71,8 +71,11 @@ static void period_text(double period, bool time, char text[64])
     static const struct {
         double days;
         const char *name;
-    } unit[] = { { 1.0 / 86400, "seconds" }, { 1.0 / 1440, "minutes" }, { 1.0 / 24, "hours" },
-                 { 1, "days" }, { 365.2425, "years" } };
+    } unit[] = { { 1.0 / 86400, "seconds" },
+                 { 1.0 / 1440, "minutes" },
+                 { 1.0 / 24, "hours" },
+                 { 1, "days" },
+                 { 365.2425, "years" } };
     int k = 0;
     while (time && k < 4 && period >= 2 * unit[k + 1].days) k++;
     snprintf(text, 64, "%.4g%s%s", time ? period / unit[k].days : period, time ? " " : "",

@@ -173,10 +173,9 @@ static ct_status fit(watch *w, ct_gp *gp, const ct_fit_options *how, effort *e)
     ct_status status = ct_gp_fit(gp, how);
     ct_fit_report r = ct_gp_report(gp);
     end_line(w);
-    *e = (effort){ .iterations = r.iterations,
-                   .evaluations = r.evaluations,
-                   .starts = w->starts,
-                   .seconds = r.seconds };
+    *e = (effort){
+        .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
+    };
     if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
     return status;
 }

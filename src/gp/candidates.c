@@ -35,30 +35,38 @@ const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool l
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* " + scale * periodic(period=7) * rbf": a season whose shape may change slowly. */
-static void print_part(ct_season season, const char *of, char *text, size_t size)
+/* " + scale * periodic(period=7) * rbf": a season whose shape may change slowly. of: "" or "dims=1". */
+static void add_season(char *text, size_t size, ct_season season, const char *of)
 {
     snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
              season.period, *of ? "(" : "", of, *of ? ")" : "");
 }
 
+static void add_line(char *text, size_t size, const char *of)
+{
+    snprintf(text, size, " + linear%s%s%s", *of ? "(" : "", of, *of ? ")" : "");
+}
+
+/* Each is the one before it, and a part more. A search of all parts at once ends in worse places. */
 int ct__seasonal_candidates(const ct_gp_candidate *usual, int count, const ct_season *season, int seasons,
                             int64_t column, int64_t d, char text[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT],
                             ct_gp_candidate *candidate)
 {
-    const size_t size = CT_GP_SEASONAL_TEXT;
-    const int made = seasons < 1 ? 0 : seasons < 2 ? 2 : CT_GP_SEASONAL;
+    const int parts = seasons < 2 ? seasons : 2, made = parts ? parts + 2 : 0;
+    const char *from = NULL, *rough = usual[count - 3].kernel; /* ROUGH, or ROUGH_EACH */
     char of[32] = "";
     if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
     for (int k = 0; k < made; k++) {
-        const char *rough = usual[count - 3].kernel; /* ROUGH, or ROUGH_EACH */
-        const size_t n = (size_t)snprintf(text[k], size, "%s", k ? text[k - 1] : rough);
-        if (k == made - 1)
-            snprintf(text[k] + n, size - n, " + scale * rbf(ard) + linear%s%s%s", *of ? "(" : "", of,
-                     *of ? ")" : "");
+        const size_t size = CT_GP_SEASONAL_TEXT,
+                     n = (size_t)snprintf(text[k], size, "%s", from ? from : rough);
+        if (k < parts)
+            add_season(text[k] + n, size - n, season[k], of);
+        else if (k == parts)
+            snprintf(text[k] + n, size - n, " + scale * rbf(ard)");
         else
-            print_part(season[k], of, text[k] + n, size - n);
-        candidate[k] = (ct_gp_candidate){ text[k], k ? text[k - 1] : NULL };
+            add_line(text[k] + n, size - n, of);
+        candidate[k] = (ct_gp_candidate){ text[k], from };
+        from = text[k];
     }
     return made;
 }

@@ -37,9 +37,10 @@ static ct_status check_season(const choosing *c, ct_device *device)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_choose: an option has no such value");
     if (o->season != CT_GP_SEASON_OF_COLUMN) return CT_OK;
     if (o->n_candidates)
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_choose: candidates of your own have their own seasons: leave the season's "
-                              "column out");
+        return ct_device_fail(
+            device, CT_EINVAL,
+            "ct_gp_choose: candidates of your own have their own seasons: leave the season's "
+            "column out");
     if (j < 0 || j >= d || (c->model.inputs && c->model.inputs[j].kind == CT_COLUMN_CATEGORY))
         return ct_device_fail(device, CT_EINVAL,
                               "ct_gp_choose: a season along column %lld of %lld, which must be a number or a "

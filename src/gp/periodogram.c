@@ -48,7 +48,8 @@ static double power_of(const ct__series *s, const double *c, const double *sine,
         const double qc = dot(s->q + k * n, c, n), qs = dot(s->q + k * n, sine, n);
         cc -= qc * qc, ss -= qs * qs, cs -= qc * qs;
     }
-    const double det = cc * ss - cs * cs, power = (ss * yc * yc + cc * ys * ys - 2 * cs * yc * ys) / (det * rr);
+    const double det = cc * ss - cs * cs,
+                 power = (ss * yc * yc + cc * ys * ys - 2 * cs * yc * ys) / (det * rr);
     return cc > 0 && ss > 0 && det > 1e-12 * (double)n * (double)n ? fmin(fmax(power, 0), 1) : 0;
 }
 

@@ -265,10 +265,11 @@ static ct_status check(ct_device *device, const ct_tensor *X, int64_t column, co
                               "ct_find_seasons: X and y must be f64 or f32: convert with ct_tensor_cast");
     const int64_t n = ct_tensor_dim(X, 0);
     if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(y, 0) != n || ct_tensor_count(y) != n)
-        return ct_device_fail(device, CT_ESHAPE,
-                              "ct_find_seasons: X must be (n, d) and y (n) or (n, 1); they have %lld and %lld "
-                              "rows",
-                              (long long)n, (long long)ct_tensor_dim(y, 0));
+        return ct_device_fail(
+            device, CT_ESHAPE,
+            "ct_find_seasons: X must be (n, d) and y (n) or (n, 1); they have %lld and %lld "
+            "rows",
+            (long long)n, (long long)ct_tensor_dim(y, 0));
     if (column < 0 || column >= ct_tensor_dim(X, 1))
         return ct_device_fail(device, CT_EINVAL, "ct_find_seasons: column %lld of %lld", (long long)column,
                               (long long)ct_tensor_dim(X, 1));

@@ -10,11 +10,11 @@
 /* A series without its basis: a trend, and perhaps waves. */
 typedef struct ct__series {
     int64_t n;
-    int columns;/* of the basis */
-    const double *t;   /* [n], times from 0 to 1 */
-    double *r;         /* [n], what the basis leaves of the series */
-    double *q;         /* [columns][n], orthonormal; room for those to come */
-    double *wave;      /* [4][n], room */
+    int columns;     /* of the basis */
+    const double *t; /* [n], times from 0 to 1 */
+    double *r;       /* [n], what the basis leaves of the series */
+    double *q;       /* [columns][n], orthonormal; room for those to come */
+    double *wave;    /* [4][n], room */
 } ct__series;
 
 /* v (n) joins the basis, unless that has it already; r loses its part. Overwrites v, in place at
