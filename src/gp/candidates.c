@@ -1,5 +1,7 @@
-/* The covariances that ct_gp_choose tries by default; docs/gp.md says what they are worth. */
+/* The covariances that ct_gp_choose tries: the caller's, or the default ones, of which docs/gp.md says what
+ * they are worth. */
 #include <stdio.h>
+#include <string.h>
 
 #include "fit.h"
 
@@ -23,7 +25,44 @@ static const ct_gp_candidate mixed[] = { { "linear + " LEVELS " + scale * matern
                                          { BOTH_EACH, ROUGH_EACH } };
 static const ct_gp_candidate of_categories[] = { { "scale * category", NULL }, { LEVELS, NULL } };
 
-const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool loo, int *count)
+/* -- options --------------------------------------------------------------------------------------------- */
+
+static ct_status check_season(const ct_gp_choose_options *o, const ct_gp_options *model, ct_device *device,
+                              int64_t d)
+{
+    const int64_t j = o->season_column;
+    if ((unsigned)o->season > CT_GP_SEASON_NONE)
+        return ct_device_fail(device, CT_EINVAL, "ct_gp_choose: an option has no such value");
+    if (o->season != CT_GP_SEASON_OF_COLUMN) return CT_OK;
+    if (o->n_candidates)
+        return ct_device_fail(
+            device, CT_EINVAL,
+            "ct_gp_choose: seasons belong to the default candidates: write them into your own");
+    if (j < 0 || j >= d || (model->inputs && model->inputs[j].kind == CT_COLUMN_CATEGORY))
+        return ct_device_fail(
+            device, CT_EINVAL,
+            "ct_gp_choose: seasons along column %lld of %lld, which must be a number or a time", (long long)j,
+            (long long)d);
+    return CT_OK;
+}
+
+static ct_status check(const ct_gp_choose_options *o, ct_device *device)
+{
+    bool good = o->n_candidates >= 0 && o->n_candidates <= CT_GP_CANDIDATES && o->rows >= 0 && o->rows != 1 &&
+                (o->candidates || !o->n_candidates);
+    for (int k = 0; good && k < o->n_candidates; k++) good = o->candidates[k].kernel != NULL;
+    return good
+               ? CT_OK
+               : ct_device_fail(device, CT_EINVAL,
+                                "ct_gp_choose: %d candidates, a kernel each, at most %d of them, and on %lld "
+                                "rows, at least 2",
+                                o->n_candidates, CT_GP_CANDIDATES, (long long)o->rows);
+}
+
+/* -- the default ----------------------------------------------------------------------------------------- */
+
+/* Without seasons; *count: how many. */
+static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, bool loo, int *count)
 {
     int64_t categories = 0;
     for (int64_t j = 0; inputs && j < d; j++) categories += inputs[j].kind == CT_COLUMN_CATEGORY;
@@ -35,38 +74,56 @@ const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool l
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* " + scale * periodic(period=7) * rbf": a season whose shape may change slowly. of: "" or "dims=1". */
-static void add_season(char *text, size_t size, ct_season season, const char *of)
+/* Adds part k to a kernel's text: a season whose shape may change slowly for each of `seasons`, then a smooth
+ * part, then a line. `of`: the columns of season and line, "" or "dims=1". */
+static void add_part(char *text, size_t size, const ct_gp_choice *c, int k, int seasons, const char *of)
 {
-    snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
-             season.period, *of ? "(" : "", of, *of ? ")" : "");
+    const char *open = *of ? "(" : "", *close = *of ? ")" : "";
+    const size_t n = strlen(text);
+    text += n, size -= n;
+    if (k < seasons)
+        snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
+                 c->season[k].period, open, of, close);
+    else if (k == seasons)
+        snprintf(text, size, " + scale * rbf(ard)");
+    else
+        snprintf(text, size, " + linear%s%s%s", open, of, close);
 }
 
-static void add_line(char *text, size_t size, const char *of)
+/* Candidates for the seasons of a column, behind those that are there. Each is the one before it and a part
+ * more, since a search of all parts at once ends in worse places. */
+static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
-    snprintf(text, size, " + linear%s%s%s", *of ? "(" : "", of, *of ? ")" : "");
-}
-
-/* Each is the one before it, and a part more. A search of all parts at once ends in worse places. */
-int ct__seasonal_candidates(const ct_gp_candidate *usual, int count, const ct_season *season, int seasons,
-                            int64_t column, int64_t d, char text[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT],
-                            ct_gp_candidate *candidate)
-{
-    const int parts = seasons < 2 ? seasons : 2, made = parts ? parts + 2 : 0;
-    const char *from = NULL, *rough = usual[count - 3].kernel; /* ROUGH, or ROUGH_EACH */
+    const int seasons = c->seasons < 2 ? c->seasons : 2;
     char of[32] = "";
+    const char *before = c->tried[c->count - 3].kernel; /* ROUGH, or ROUGH_EACH */
     if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
-    for (int k = 0; k < made; k++) {
-        const size_t size = CT_GP_SEASONAL_TEXT,
-                     n = (size_t)snprintf(text[k], size, "%s", from ? from : rough);
-        if (k < parts)
-            add_season(text[k] + n, size - n, season[k], of);
-        else if (k == parts)
-            snprintf(text[k] + n, size - n, " + scale * rbf(ard)");
-        else
-            add_line(text[k] + n, size - n, of);
-        candidate[k] = (ct_gp_candidate){ text[k], from };
-        from = text[k];
+    for (int k = 0; seasons && k < seasons + 2; k++) {
+        char *text = c->seasonal[k];
+        snprintf(text, sizeof c->seasonal[k], "%s", before);
+        add_part(text, sizeof c->seasonal[k], c, k, seasons, of);
+        c->tried[c->count++] = (ct_gp_tried){ .kernel = text, .from = k ? before : NULL };
+        before = text;
     }
-    return made;
+}
+
+ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                         const ct_gp_choose_options *how, ct_gp_choice *choice)
+{
+    const int64_t d = ct_tensor_dim(X, 1);
+    const bool own = how->n_candidates, asked = how->season == CT_GP_SEASON_OF_COLUMN,
+               timed = d == 1 && model->inputs && model->inputs[0].kind == CT_COLUMN_TIME;
+    ct_status s = check(how, ct_tensor_device(X));
+    if (!s) s = check_season(how, model, ct_tensor_device(X), d);
+    if (s) return s;
+    const ct_gp_candidate *candidate = how->candidates;
+    choice->count = how->n_candidates;
+    if (!own) candidate = usual(model->inputs, d, how->fit.objective == CT_OBJECTIVE_LOO, &choice->count);
+    for (int k = 0; k < choice->count; k++)
+        choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = candidate[k].from };
+    if (own || !(asked || (timed && how->season == CT_GP_SEASON_OF_TIME))) return CT_OK;
+    const int64_t column = asked ? how->season_column : 0;
+    s = ct_find_seasons(X, column, y, choice->season, &choice->seasons);
+    if (!s) add_seasonal(choice, column, d);
+    return s == CT_ENOMEM ? s : CT_OK; /* what else is wrong with the data ct_gp_new tells */
 }

@@ -29,76 +29,20 @@ typedef struct choosing {
 
 /* -- candidates ------------------------------------------------------------------------------------------ */
 
-static ct_status check_season(const choosing *c, ct_device *device)
+/* Which candidate each begins from, and in which round. */
+static ct_status order_candidates(choosing *c, ct_device *device)
 {
-    const ct_gp_choose_options *o = &c->how;
-    const int64_t j = o->season_column, d = ct_tensor_dim(c->X, 1);
-    if ((unsigned)o->season > CT_GP_SEASON_NONE)
-        return ct_device_fail(device, CT_EINVAL, "ct_gp_choose: an option has no such value");
-    if (o->season != CT_GP_SEASON_OF_COLUMN) return CT_OK;
-    if (o->n_candidates)
-        return ct_device_fail(
-            device, CT_EINVAL,
-            "ct_gp_choose: candidates of your own have their own seasons: leave the season's "
-            "column out");
-    if (j < 0 || j >= d || (c->model.inputs && c->model.inputs[j].kind == CT_COLUMN_CATEGORY))
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_choose: a season along column %lld of %lld, which must be a number or a "
-                              "time",
-                              (long long)j, (long long)d);
-    return CT_OK;
-}
-
-static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
-{
-    bool good = o->n_candidates >= 0 && o->n_candidates <= CT_GP_CANDIDATES && o->rows >= 0 && o->rows != 1 &&
-                (o->candidates || !o->n_candidates);
-    for (int k = 0; good && k < o->n_candidates; k++) good = o->candidates[k].kernel != NULL;
-    return good
-               ? CT_OK
-               : ct_device_fail(device, CT_EINVAL,
-                                "ct_gp_choose: %d candidates, a kernel each, at most %d of them, and on %lld "
-                                "rows, at least 2",
-                                o->n_candidates, CT_GP_CANDIDATES, (long long)o->rows);
-}
-
-/* Adds candidates for the seasons in the data. What is wrong with the data ct_gp_new tells. */
-static ct_status add_seasons(choosing *c, ct_gp_candidate *candidate, int *count)
-{
-    const ct_column *inputs = c->model.inputs;
-    const int64_t d = ct_tensor_dim(c->X, 1), column = c->how.season ? c->how.season_column : 0;
-    if (c->how.season == CT_GP_SEASON_NONE) return CT_OK;
-    if (!c->how.season && (d != 1 || !inputs || inputs[0].kind != CT_COLUMN_TIME)) return CT_OK;
-    ct_gp_choice *o = c->choice;
-    if (ct_find_seasons(c->X, column, c->y, o->season, &o->seasons) == CT_ENOMEM) return CT_ENOMEM;
-    *count += ct__seasonal_candidates(candidate, *count, o->season, o->seasons, column, d, o->seasonal,
-                                      candidate + *count);
-    return CT_OK;
-}
-
-/* The candidates into the choice. */
-static ct_status list_candidates(choosing *c, ct_device *device)
-{
-    const bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO, own = c->how.n_candidates;
-    int count = c->how.n_candidates;
-    ct_gp_candidate candidate[CT_GP_CANDIDATES];
-    const ct_gp_candidate *usual =
-        own ? c->how.candidates : ct__candidates(c->model.inputs, ct_tensor_dim(c->X, 1), loo, &count);
-    memcpy(candidate, usual, (size_t)count * sizeof *candidate);
-    if (!own && add_seasons(c, candidate, &count)) return CT_ENOMEM;
-    for (int k = 0; k < count; k++) {
-        const char *from = candidate[k].from;
-        int j = from ? k - 1 : -1;
-        while (j >= 0 && strcmp(from, candidate[j].kernel) != 0) j--;
-        if (from && j < 0)
+    for (int k = 0; k < c->choice->count; k++) {
+        const ct_gp_tried *t = c->choice->tried;
+        int j = t[k].from ? k - 1 : -1;
+        while (j >= 0 && strcmp(t[k].from, t[j].kernel) != 0) j--;
+        if (t[k].from && j < 0)
             return ct_device_fail(device, CT_EINVAL,
                                   "ct_gp_choose: candidate %d begins from \"%.200s\", which is not before it",
-                                  k, from);
+                                  k, t[k].from);
         c->from[k] = j;
         c->round[k] = j < 0 ? 0 : c->round[j] + 1;
-        c->choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = from };
     }
-    c->choice->count = count;
     return CT_OK;
 }
 
@@ -298,9 +242,8 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 static ct_status choose(choosing *c, ct_gp **gp)
 {
     int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
-    ct_status s = check_options(&c->how, ct_tensor_device(c->X));
-    if (!s) s = check_season(c, ct_tensor_device(c->X));
-    if (!s) s = list_candidates(c, ct_tensor_device(c->X));
+    ct_status s = ct__candidates(c->X, c->y, &c->model, &c->how, c->choice);
+    if (!s) s = order_candidates(c, ct_tensor_device(c->X));
     if (s) return s;
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
     if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);

@@ -37,14 +37,9 @@ typedef struct ct__fit {
 /* ct_gp_fit_many, with a checkpoint that is open, or NULL: options->checkpoint, if any. */
 ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options, ct_status *status,
                        ct__checkpoint *checkpoint);
-/* The default candidates of a choice, for inputs of these kinds (NULL: numbers) and a search by the
- * leave-one-out density or by the likelihood. */
-const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool loo, int *count);
-/* Those that the first two seasons of a column add to `count` usual ones of d inputs, with their texts; how
- * many. At least one usual candidate has numbers. */
-int ct__seasonal_candidates(const ct_gp_candidate *usual, int count, const ct_season *season, int seasons,
-                            int64_t column, int64_t d, char text[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT],
-                            ct_gp_candidate *candidate);
+/* Checks the options of a choice, and lists the candidates in choice->tried. */
+ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                         const ct_gp_choose_options *how, ct_gp_choice *choice);
 /* Seconds since an arbitrary time. */
 double ct__now(void);
 /* Start `index` on gp, which is the fit's model or its twin. */
