@@ -308,8 +308,8 @@ void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 void print_seasons(const ct_season *season, int count, const ct_column *column);
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
 void json_seasons(const ct_season *season, int count);
-/* Tells of a strong season in the only input, or the only time, for which the kernel (NULL: one is chosen) has
- * no part. */
+/* Tells of a strong season in the only input, or the only time, for which the kernel (NULL: one is chosen)
+ * has no part. */
 void season_hint(const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel, const ct_column *inputs);
 
 /* -- train.c: fitting with progress on stderr -- */
@@ -329,8 +329,8 @@ typedef struct patience {
 } patience;
 
 /* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
- * `kernel` is NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with
- * *gp, or the code to exit with. */
+ * `kernel` is NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns
+ * GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e);
 

@@ -548,9 +548,9 @@ typedef struct ct_gp_choose_options {
      * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
      *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
      *     6. that with a periodic part for the second season, if there is one, from where 5 ended
-     *     7. the last of these with " + scale * rbf(ard)", from where it ended
-     *     8. that with " + linear", from where 7 ended
-     * Among several inputs `linear`, `periodic` and its `rbf` see that of the season alone. */
+     *     7. the last of these with " + scale * rbf(ard)"
+     *     8. that with " + scale * matern52(ard)"
+     * Among several inputs `periodic` and its `rbf` see that of the season alone. */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_gp_season season;
@@ -596,7 +596,8 @@ typedef struct ct_gp_choice {
  * choice->tried, or choice->count in the last search of all rows, and `seconds` counts from this call.
  * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not widened, or NULL if there is
  * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is not an earlier candidate's
- * kernel, and for a season column that is none, a category, or beside candidates of the caller; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
+ * kernel, and for a season column that does not exist, is a category, or stands beside candidates of the
+ * caller; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
  * widen, except CT_ENOMEM, is reported in *choice only. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);

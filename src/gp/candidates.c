@@ -74,36 +74,31 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, bool loo
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* Adds part k to a kernel's text: a season whose shape may change slowly for each of `seasons`, then a smooth
- * part, then a line. `of`: the columns of season and line, "" or "dims=1". */
-static void add_part(char *text, size_t size, const ct_gp_choice *c, int k, int seasons, const char *of)
+/* Adds a season whose shape may change slowly to a kernel's text. `of`: its column, "" or "dims=1". */
+static void add_season(char *text, size_t size, ct_season season, const char *of)
 {
-    const char *open = *of ? "(" : "", *close = *of ? ")" : "";
     const size_t n = strlen(text);
-    text += n, size -= n;
-    if (k < seasons)
-        snprintf(text, size, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
-                 c->season[k].period, open, of, close);
-    else if (k == seasons)
-        snprintf(text, size, " + scale * rbf(ard)");
-    else
-        snprintf(text, size, " + linear%s%s%s", open, of, close);
+    snprintf(text + n, size - n, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
+             season.period, *of ? "(" : "", of, *of ? ")" : "");
 }
 
-/* Candidates for the seasons of a column, behind those that are there. Each is the one before it and a part
- * more, since a search of all parts at once ends in worse places. */
+/* Candidates for the seasons of a column, behind those that are there: beside a rough part one season, and
+ * two; then with a trend; then with swings between trend and roughness, too. The last two do not begin where
+ * a smaller one ended, as its rough part has become the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
+    static const char *const more[] = { " + scale * rbf(ard)",
+                                        " + scale * rbf(ard) + scale * matern52(ard)" };
+    const size_t size = CT_GP_SEASONAL_TEXT;
     const int seasons = c->seasons < 2 ? c->seasons : 2;
+    const char *before = c->tried[c->count - 3].kernel, *from = NULL; /* ROUGH, or ROUGH_EACH */
     char of[32] = "";
-    const char *before = c->tried[c->count - 3].kernel; /* ROUGH, or ROUGH_EACH */
     if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
     for (int k = 0; seasons && k < seasons + 2; k++) {
-        char *text = c->seasonal[k];
-        snprintf(text, sizeof c->seasonal[k], "%s", before);
-        add_part(text, sizeof c->seasonal[k], c, k, seasons, of);
-        c->tried[c->count++] = (ct_gp_tried){ .kernel = text, .from = k ? before : NULL };
-        before = text;
+        snprintf(c->seasonal[k], size, "%s%s", before, k < seasons ? "" : more[k - seasons]);
+        if (k < seasons) add_season(c->seasonal[k], size, c->season[k], of);
+        c->tried[c->count++] = (ct_gp_tried){ .kernel = c->seasonal[k], .from = k < seasons ? from : NULL };
+        if (k < seasons) before = from = c->seasonal[k];
     }
 }
 

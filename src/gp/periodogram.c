@@ -1,5 +1,5 @@
-/* The periodogram of an unevenly spaced series beside a trend: least squares of a wave and the trend together,
- * at each frequency. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
+/* The periodogram of a series beside a trend, evenly spaced or not: least squares of a wave and the trend
+ * together, at each frequency. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
 #include <math.h>
 
 #include "season.h"

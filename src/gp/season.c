@@ -1,7 +1,7 @@
-/* Seasons: the peaks of a periodogram that noise would not have. The power p of one frequency of white noise
- * exceeds a bound with probability (1 - p)^(dof / 2), so that z = -dof/2 log(1 - p) is exponential with median
- * log 2. Of noise that is stronger at low frequencies, z is divided by the median within an octave, over log 2.
- * The probability that one of M independent frequencies has a larger z is 1 - (1 - exp(-z))^M.
+/* Seasons: the peaks of a periodogram that noise would not have. The power p of white noise at one frequency
+ * is larger than a bound with probability (1 - p)^(dof/2), so that z = -dof/2 log(1 - p) is exponential, with
+ * the median log 2. Where noise is stronger at low frequencies z is divided by its median within an octave,
+ * over log 2. The largest of M independent z exceeds a bound with probability 1 - (1 - exp(-z))^M.
  * [Scargle 1982; Mann & Lees 1996; Zechmeister & Kürster 2009] */
 #include "season.h"
 
@@ -80,7 +80,7 @@ static double highest_frequency(int64_t n, const double *row, double *gap)
     return count + 1 < FEWEST_TIMES ? 0 : fmin(0.5 / median(gap, count), MOST_CYCLES);
 }
 
-/* The rows, or some of them where there are many, without a trend. Returns what it leaves of their squares. */
+/* The rows, or where there are many some of them, without a trend. Returns what it leaves of the squares. */
 static double take_rows(search *s, const double *row, const int64_t *drawn, double *t)
 {
     ct__series *e = &s->series;

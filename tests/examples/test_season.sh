@@ -21,12 +21,13 @@ awk 'BEGIN { srand(5); print "day,date,heat,sold"
 cut -d, -f2,4 all.csv >dates.csv
 cut -d, -f1,4 all.csv >days.csv
 cut -d, -f2-4 all.csv >heat.csv
-awk 'BEGIN { srand(6); print "date,y"; for (i = 1; i <= 60; i++) printf "%d-01-01,%.4f\n", 1950 + i, rand() }' \
-    >noise.csv
+awk 'BEGIN { srand(6); print "date,y"
+    for (i = 1; i <= 60; i++) printf "%d-01-01,%.4f\n", 1950 + i, rand() }' >noise.csv
 
 ok 'a table of dates' '^  periodic\.period +(7|6\.99|7\.00)[0-9]* days$' \
     "$ctgp" fit dates.csv --target sold --test-last 0.2 --model dates.ctgp
-that 'tells the season' grep -qE '^ctgp: date: season of (7|6\.99[0-9]*|7\.00[0-9]*) days \(power 0\.[0-9]+\)$' err
+that 'tells the season' grep -qE \
+    '^ctgp: date: season of (7|6\.99[0-9]*|7\.00[0-9]*) days \(power 0\.[0-9]+\)$' err
 that 'and compares it' grep -qE 'periodic\(period=[67]\.[0-9]+\) \* rbf: AICc [0-9.]+$' err
 that 'forecasts it' sh -c 'sed -n "s/.*rows held back.* rmse=\([0-9.]*\).*/\1/p" out |
     awk "{ exit !(\$1 < 1) }"'
@@ -34,7 +35,8 @@ ok 'without it' '^n=112 ' "$ctgp" fit dates.csv --target sold --test-last 0.2 --
 that 'nothing is said' sh -c '! grep -q season err'
 that 'and nothing is forecast' sh -c 'sed -n "s/.*rows held back.* rmse=\([0-9.]*\).*/\1/p" out |
     awk "{ exit !(\$1 > 2) }"'
-ok 'in JSON' '"seasons": \[\{"period": [67]\.' "$ctgp" fit dates.csv --target sold --json --quiet --model j.ctgp
+ok 'in JSON' '"seasons": \[\{"period": [67]\.' \
+    "$ctgp" fit dates.csv --target sold --json --quiet --model j.ctgp
 that 'which is JSON' python3 -c 'import json; s = json.load(open("out"))["seasons"]
 assert abs(s[0]["period"] - 7) < 0.05 and 0 < s[0]["power"] < 1 and s[0]["false_alarm"] < 1e-4, s'
 ok 'noise has none' '"seasons": \[\]' "$ctgp" fit noise.csv --target y --json --model noise.ctgp
@@ -59,8 +61,8 @@ ok 'and predicts' '^n=140 ' "$ctgp" predict heat.ctgp heat.csv --out predicted.c
 ok 'a period without a start' '^  periodic\.period +[67][.0-9]* days$' \
     "$ctgp" fit dates.csv --target sold --kernel 'scale * periodic * rbf' --model p.ctgp
 that 'is searched five times' grep -qE '^ctgp: the period has no start of its own: 5 searches, ' err
-ok 'unless told' '^n=140 ' "$ctgp" fit dates.csv --target sold --kernel 'scale * periodic * rbf' --restarts 0 \
-    --model p.ctgp
+ok 'unless told' '^n=140 ' "$ctgp" fit dates.csv --target sold --kernel 'scale * periodic * rbf' \
+    --restarts 0 --model p.ctgp
 that 'how many' sh -c '! grep -q searches err'
 ok 'or where it begins' '^n=140 ' "$ctgp" fit dates.csv --target sold --kernel 'scale * periodic(period=7)' \
     --model p.ctgp
