@@ -308,9 +308,9 @@ void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 void print_seasons(const ct_season *season, int count, const ct_column *column);
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
 void json_seasons(const ct_season *season, int count);
-/* Tells of a strong season in the only input, or the only time, for which the kernel (NULL: one is chosen)
- * has no part. */
-void season_hint(const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel, const ct_column *inputs);
+/* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or
+ * chosen, has no part. */
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
 
 /* -- train.c: fitting with progress on stderr -- */
 

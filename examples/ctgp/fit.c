@@ -60,13 +60,12 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
     }
     *(s->gp.noise == CT_NOISE_BY_LEVEL ? &p.model.noise_levels : &p.model.noise_variances) = noise;
     if (result == GO_ON) result = fit_check_held(s, f, h, cols, d);
-    if (result == GO_ON && !s->season && (p.kernel || d > 1 || p.model.inputs[0].kind != CT_COLUMN_TIME))
-        season_hint(X, y, p.kernel, p.model.inputs);
     if (result == GO_ON)
         result = train(X, y, p.kernel, &s->limits, &p.model, &p.how, s->patience, &gp, &e);
     else
         ct_kernel_free(p.kernel);
     if (result == CODE_DATA && p.model.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
+    if (result == GO_ON && !s->season && !e.seasons) season_hint(gp, X, y, s->kernel);
     ct_release(X);
     ct_release(y);
     ct_release(noise);

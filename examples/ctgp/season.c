@@ -107,27 +107,30 @@ void json_seasons(const ct_season *season, int count)
 }
 
 /* The only input, or the only time among them; -1. */
-static int64_t likely_column(const ct_column *inputs, int64_t d)
+static int64_t likely_column(const ct_gp *gp)
 {
     int64_t found = -1, times = 0;
-    for (int64_t j = 0; j < d; j++)
-        if (inputs[j].kind == CT_COLUMN_TIME) found = j, times++;
-    return d == 1 && inputs[0].kind != CT_COLUMN_CATEGORY ? 0 : times == 1 ? found : -1;
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
+        if (ct_gp_input(gp, j)->kind == CT_COLUMN_TIME) found = j, times++;
+    if (ct_gp_dims(gp) == 1) return ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY ? -1 : 0;
+    return times == 1 ? found : -1;
 }
 
-void season_hint(const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel, const ct_column *inputs)
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
 {
-    const int64_t j = likely_column(inputs, ct_tensor_dim(X, 1));
+    const int64_t j = likely_column(gp);
     bool open;
+    char of[32] = "";
     ct_season season[CT_SEASONS];
     int count;
-    if (j < 0 || (kernel && has_period(kernel, &open))) return;
+    if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
     if (ct_find_seasons(X, j, y, season, &count) || !count || season[0].power < STRONG) return;
-    print_seasons(season, 1, &inputs[j]);
-    if (kernel)
-        fprintf(stderr, "ctgp: the kernel has no part for it, such as scale * periodic(period=%.4g) * rbf\n",
+    print_seasons(season, 1, ct_gp_input(gp, j));
+    if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
+    if (given)
+        fprintf(stderr, "ctgp: the kernel has no part for it, such as scale * periodic(%speriod=%.4g)\n", of,
                 season[0].period);
     else
         fprintf(stderr, "ctgp: the covariance is chosen without a part for it: --season %s tries one\n",
-                inputs[j].name);
+                ct_gp_input(gp, j)->name);
 }

@@ -511,7 +511,7 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
 
 enum {
     CT_GP_CANDIDATES = 16, /* the most candidates */
-    CT_GP_SEASONAL = 4,    /* the most that seasons add; the longest text of one, with its end */
+    CT_GP_SEASONAL = 3,    /* the most that seasons add; the longest text of one, with its end */
     CT_GP_SEASONAL_TEXT = 384,
 };
 
@@ -548,8 +548,7 @@ typedef struct ct_gp_choose_options {
      * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
      *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
      *     6. that with a periodic part for the second season, if there is one, from where 5 ended
-     *     7. the last of these with " + scale * rbf(ard)"
-     *     8. that with " + scale * matern52(ard)"
+     *     7. the last of these with " + scale * rbf(ard) + scale * matern52(ard)": a trend and swings
      * Among several inputs `periodic` and its `rbf` see that of the season alone. */
     const ct_gp_candidate *candidates;
     int n_candidates;

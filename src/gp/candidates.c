@@ -83,23 +83,25 @@ static void add_season(char *text, size_t size, ct_season season, const char *of
 }
 
 /* Candidates for the seasons of a column, behind those that are there: beside a rough part one season, and
- * two; then with a trend; then with swings between trend and roughness, too. The last two do not begin where
- * a smaller one ended, as its rough part has become the trend. */
+ * two; then with a trend and swings, too. The last does not begin where a smaller one ended, as the rough
+ * part there has become the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
-    static const char *const more[] = { " + scale * rbf(ard)",
-                                        " + scale * rbf(ard) + scale * matern52(ard)" };
     const size_t size = CT_GP_SEASONAL_TEXT;
     const int seasons = c->seasons < 2 ? c->seasons : 2;
     const char *before = c->tried[c->count - 3].kernel, *from = NULL; /* ROUGH, or ROUGH_EACH */
     char of[32] = "";
     if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
-    for (int k = 0; seasons && k < seasons + 2; k++) {
-        snprintf(c->seasonal[k], size, "%s%s", before, k < seasons ? "" : more[k - seasons]);
-        if (k < seasons) add_season(c->seasonal[k], size, c->season[k], of);
-        c->tried[c->count++] = (ct_gp_tried){ .kernel = c->seasonal[k], .from = k < seasons ? from : NULL };
-        if (k < seasons) before = from = c->seasonal[k];
+    for (int k = 0; k < seasons; k++) {
+        char *text = c->seasonal[k];
+        snprintf(text, size, "%s", before);
+        add_season(text, size, c->season[k], of);
+        c->tried[c->count++] = (ct_gp_tried){ .kernel = text, .from = from };
+        before = from = text;
     }
+    if (!seasons) return;
+    snprintf(c->seasonal[seasons], size, "%s + scale * rbf(ard) + scale * matern52(ard)", before);
+    c->tried[c->count++] = (ct_gp_tried){ .kernel = c->seasonal[seasons] };
 }
 
 ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,

@@ -49,10 +49,12 @@ that 'and ends the hints' sh -c '! grep -q without err'
 ok 'a kernel without a part for it' '^n=140 ' \
     "$ctgp" fit days.csv --target sold --kernel 'scale * rbf' --model rbf.ctgp
 that 'has a hint' grep -qE \
-    '^ctgp: the kernel has no part for it, such as scale \* periodic\(period=[67]\.[0-9]+\) \* rbf$' err
+    '^ctgp: the kernel has no part for it, such as scale \* periodic\(period=[67]\.[0-9]+\)$' err
 ok 'among several columns' '^n=140 features=2' "$ctgp" fit heat.csv --target sold --model heat.ctgp
 that 'the time has a hint' grep -qx \
     'ctgp: the covariance is chosen without a part for it: --season date tries one' err
+ok 'and a kernel' '^n=140 ' "$ctgp" fit heat.csv --target sold --kernel 'scale * rbf' --model rbf.ctgp
+that 'has a hint' grep -qE 'such as scale \* periodic\(dims=0, period=[67]\.[0-9]+\)$' err
 ok 'which helps' '^  periodic\.period +[67][.0-9]* days$' \
     "$ctgp" fit heat.csv --target sold --season date --model heat.ctgp
 ok 'the model says so' 'periodic\(dims=0\)' "$ctgp" info heat.ctgp
