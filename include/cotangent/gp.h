@@ -511,7 +511,7 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
 
 enum {
     CT_GP_CANDIDATES = 16, /* the most candidates */
-    CT_GP_SEASONAL = 3,    /* the most that seasons add; the longest text of one, with its end */
+    CT_GP_SEASONAL = 4,    /* the most that seasons add; the longest text of one, with its end */
     CT_GP_SEASONAL_TEXT = 384,
 };
 
@@ -547,8 +547,9 @@ typedef struct ct_gp_choose_options {
      * and with nothing else "scale * category" and "scale * category(ard)".
      * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
      *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
-     *     6. that with a periodic part for the second season, if there is one, from where 5 ended
-     *     7. the last of these with " + scale * rbf(ard) + scale * matern52(ard)": a trend and swings
+     *     6. the same with " * rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
+     *     7. 5 with a periodic part for the second season, if there is one, from where 5 ended
+     *     8. 7, or 5, with " + scale * rbf(ard) + scale * matern52(ard)": a trend and swings
      * Among several inputs `periodic` and its `rbf` see that of the season alone. */
     const ct_gp_candidate *candidates;
     int n_candidates;

@@ -1,7 +1,6 @@
 /* The covariances that ct_gp_choose tries: the caller's, or the default ones, of which docs/gp.md says what
  * they are worth. */
 #include <stdio.h>
-#include <string.h>
 
 #include "fit.h"
 
@@ -74,34 +73,39 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, bool loo
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* Adds a season whose shape may change slowly to a kernel's text. `of`: its column, "" or "dims=1". */
-static void add_season(char *text, size_t size, ct_season season, const char *of)
+/* text = before, and a season whose shape may change slowly, or whose search begins with one that lasts for
+ * `periods` of them (0: the usual start). `of`: its column, "" or "dims=1". */
+static void write_season(char *text, const char *before, ct_season season, int periods, const char *of)
 {
-    const size_t n = strlen(text);
-    snprintf(text + n, size - n, " + scale * periodic(%s%speriod=%.7g) * rbf%s%s%s", of, *of ? ", " : "",
-             season.period, *of ? "(" : "", of, *of ? ")" : "");
+    const char *comma = *of ? ", " : "";
+    char rbf[96] = "";
+    if (periods)
+        snprintf(rbf, sizeof rbf, "(%s%slengthscale=%.7g)", of, comma, periods * season.period);
+    else if (*of)
+        snprintf(rbf, sizeof rbf, "(%s)", of);
+    snprintf(text, CT_GP_SEASONAL_TEXT, "%.200s + scale * periodic(%s%speriod=%.7g) * rbf%s", before, of,
+             comma, season.period, rbf);
 }
 
-/* Candidates for the seasons of a column, behind those that are there: beside a rough part one season, and
- * two; then with a trend and swings, too. The last does not begin where a smaller one ended, as the rough
- * part there has become the trend. */
+/* Candidates for the seasons of a column, behind those that are there: beside the rough part one season, from
+ * two starts; two seasons; and these with a trend and swings, too. The last does not begin where a smaller
+ * one ended, as the rough part there has become the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
-    const size_t size = CT_GP_SEASONAL_TEXT;
-    const int seasons = c->seasons < 2 ? c->seasons : 2;
-    const char *before = c->tried[c->count - 3].kernel, *from = NULL; /* ROUGH, or ROUGH_EACH */
+    enum { FADING = 3 }; /* periods that such a season lasts, as sunspots do */
+    const char *rough = c->tried[c->count - 3].kernel, *steady = c->seasonal[0]; /* ROUGH, or ROUGH_EACH */
     char of[32] = "";
+    int k = 2;
+    if (!c->seasons) return;
     if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
-    for (int k = 0; k < seasons; k++) {
-        char *text = c->seasonal[k];
-        snprintf(text, size, "%s", before);
-        add_season(text, size, c->season[k], of);
-        c->tried[c->count++] = (ct_gp_tried){ .kernel = text, .from = from };
-        before = from = text;
-    }
-    if (!seasons) return;
-    snprintf(c->seasonal[seasons], size, "%s + scale * rbf(ard) + scale * matern52(ard)", before);
-    c->tried[c->count++] = (ct_gp_tried){ .kernel = c->seasonal[seasons] };
+    write_season(c->seasonal[0], rough, c->season[0], 0, of);
+    write_season(c->seasonal[1], rough, c->season[0], FADING, of);
+    if (c->seasons > 1) write_season(c->seasonal[k++], steady, c->season[1], 0, of);
+    snprintf(c->seasonal[k], sizeof c->seasonal[k], "%.300s + scale * rbf(ard) + scale * matern52(ard)",
+             k > 2 ? c->seasonal[2] : steady);
+    for (int i = 0; i <= k; i++)
+        c->tried[c->count++] =
+            (ct_gp_tried){ .kernel = c->seasonal[i], .from = i == 2 && k > 2 ? steady : NULL };
 }
 
 ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
