@@ -511,7 +511,7 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
 
 enum {
     CT_GP_CANDIDATES = 16, /* the most candidates */
-    CT_GP_SEASONAL = 4,    /* the most that seasons add; the longest text of one, with its end */
+    CT_GP_SEASONAL = 5,    /* the most that seasons add; the longest text of one, with its end */
     CT_GP_SEASONAL_TEXT = 384,
 };
 
@@ -547,10 +547,13 @@ typedef struct ct_gp_choose_options {
      * and with nothing else "scale * category" and "scale * category(ard)".
      * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
      *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
-     *     6. the same with " * rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
+     *     6. the same with "rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
      *     7. 5 with a periodic part for the second season, if there is one, from where 5 ended
-     *     8. 7, or 5, with " + scale * rbf(ard) + scale * matern52(ard)": a trend and swings
-     * Among several inputs `periodic` and its `rbf` see that of the season alone. */
+     *     8. the periodic parts of 7, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
+     *        L = 2 P: a trend and swings around it
+     *     9. that with the kernel of 2, from where 8 ended
+     * Among several inputs all of these but the kernel of 2 see that of the season alone. 8 then has the
+     * kernel of 2, too, and there is no 9. */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_gp_season season;

@@ -1,6 +1,8 @@
 /* The covariances that ct_gp_choose tries: the caller's, or the default ones, of which docs/gp.md says what
  * they are worth. */
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fit.h"
 
@@ -73,39 +75,44 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, bool loo
     return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
-/* text = before, and a season whose shape may change slowly, or whose search begins with one that lasts for
- * `periods` of them (0: the usual start). `of`: its column, "" or "dims=1". */
-static void write_season(char *text, const char *before, ct_season season, int periods, const char *of)
+static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...) CT_PRINTF(4, 5);
+
+/* Seasonal candidate k. Returns its text. */
+static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...)
 {
-    const char *comma = *of ? ", " : "";
-    char rbf[96] = "";
-    if (periods)
-        snprintf(rbf, sizeof rbf, "(%s%slengthscale=%.7g)", of, comma, periods * season.period);
-    else if (*of)
-        snprintf(rbf, sizeof rbf, "(%s)", of);
-    snprintf(text, CT_GP_SEASONAL_TEXT, "%.200s + scale * periodic(%s%speriod=%.7g) * rbf%s", before, of,
-             comma, season.period, rbf);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->seasonal[k], sizeof c->seasonal[k], format, args);
+    va_end(args);
+    c->tried[c->count++] = (ct_gp_tried){ .kernel = c->seasonal[k], .from = from };
+    return c->seasonal[k];
 }
 
-/* Candidates for the seasons of a column, behind those that are there: beside the rough part one season, from
- * two starts; two seasons; and these with a trend and swings, too. The last does not begin where a smaller
- * one ended, as the rough part there has become the trend. */
+/* Candidates for the seasons of a column, behind those that are there: beside the rough part one season,
+ * whose shape changes slowly, and the same from the start of a season that fades within three periods; two
+ * seasons. Then with a trend and swings around it. In one column the rough part joins these later, as it
+ * would become the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
-    enum { FADING = 3 }; /* periods that such a season lasts, as sunspots do */
-    const char *rough = c->tried[c->count - 3].kernel, *steady = c->seasonal[0]; /* ROUGH, or ROUGH_EACH */
-    char of[32] = "";
+    const char *rough = c->tried[c->count - 3].kernel, *steady, *slow; /* ROUGH, or ROUGH_EACH */
+    const double P = c->season[0].period;
+    char of[32] = "", alone[32] = "", part[256];
     int k = 2;
-    if (!c->seasons) return;
-    if (d > 1) snprintf(of, sizeof of, "dims=%lld", (long long)column);
-    write_season(c->seasonal[0], rough, c->season[0], 0, of);
-    write_season(c->seasonal[1], rough, c->season[0], FADING, of);
-    if (c->seasons > 1) write_season(c->seasonal[k++], steady, c->season[1], 0, of);
-    snprintf(c->seasonal[k], sizeof c->seasonal[k], "%.300s + scale * rbf(ard) + scale * matern52(ard)",
-             k > 2 ? c->seasonal[2] : steady);
-    for (int i = 0; i <= k; i++)
-        c->tried[c->count++] =
-            (ct_gp_tried){ .kernel = c->seasonal[i], .from = i == 2 && k > 2 ? steady : NULL };
+    if (d > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)column);
+    if (d > 1) snprintf(alone, sizeof alone, "(dims=%lld)", (long long)column);
+    snprintf(part, sizeof part, "scale * periodic(%speriod=%.7g) * rbf%s", of, P, alone);
+    steady = add(c, 0, NULL, "%s + %s", rough, part);
+    add(c, 1, NULL, "%s + scale * periodic(%speriod=%.7g) * rbf(%slengthscale=%.7g)", rough, of, P, of,
+        3 * P);
+    if (c->seasons > 1) {
+        const size_t n = strlen(part);
+        snprintf(part + n, sizeof part - n, " + scale * periodic(%speriod=%.7g) * rbf%s", of,
+                 c->season[1].period, alone);
+        add(c, k++, steady, "%s + %s", rough, part);
+    }
+    slow = add(c, k++, NULL, "%s%s%s + scale * rbf%s + scale * matern52(%slengthscale=%.7g)",
+               d > 1 ? rough : "", d > 1 ? " + " : "", part, alone, of, 2 * P);
+    if (d == 1) add(c, k, slow, "%s + %s", slow, rough);
 }
 
 ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
@@ -125,6 +132,6 @@ ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_opt
     if (own || !(asked || (timed && how->season == CT_GP_SEASON_OF_TIME))) return CT_OK;
     const int64_t column = asked ? how->season_column : 0;
     s = ct_find_seasons(X, column, y, choice->season, &choice->seasons);
-    if (!s) add_seasonal(choice, column, d);
+    if (!s && choice->seasons) add_seasonal(choice, column, d);
     return s == CT_ENOMEM ? s : CT_OK; /* what else is wrong with the data ct_gp_new tells */
 }
