@@ -140,7 +140,7 @@ static bool is_new(const search *s, double f)
     return true;
 }
 
-/* The highest of the peaks that count; -1: there is none. */
+/* The highest of the peaks that count; -1: there is none, or it is at the end, where neighbours alternate. */
 static int64_t find_peak(search *s, double *alarm)
 {
     int64_t best = -1;
@@ -154,7 +154,7 @@ static int64_t find_peak(search *s, double *alarm)
         best = k;
         *alarm = chance;
     }
-    return best;
+    return best < 0 || s->power[best] > s->power[s->m - 1] ? best : -1;
 }
 
 /* The frequency of peak k, and its power: the top of the parabola through it and its neighbours. */

@@ -36,6 +36,7 @@ static double weekend(double x) { return fmod(x, 7) >= 5; }
 static double three_days(double x) { return fmod(fmod(x, 7), 2) - (fmod(x, 7) >= 6 ? 0.5 : 0); }
 static double both(double x) { return 4 * sin(turn * x / 91) + weekend(x); }
 static double rising_year(double x) { return 300 + 3e-4 * x * x + 3 * sin(turn * x / 365.25); }
+static double alternating(double x) { return fmod(x, 2); }
 static double cubic(double x) { return 1 + x - 0.01 * x * x + 1e-5 * x * x * x; }
 
 static int found_in(const gp_data *s, ct_season season[CT_SEASONS])
@@ -154,9 +155,9 @@ static void none_where_there_is_none(void **state)
     int count = 7;
     gp_data noise = series(300, false, 1, flat), thin = series(300, true, 1, flat),
             trend = series(300, false, 0, cubic), zero = series(50, false, 0, flat),
-            few = series(15, false, 0.1, week);
-    gp_data *of[] = { &noise, &thin, &trend, &zero, &few };
-    for (int k = 0; k < 5; k++) {
+            few = series(15, false, 0.1, week), fast = series(64, false, 0, alternating);
+    gp_data *of[] = { &noise, &thin, &trend, &zero, &few, &fast };
+    for (int k = 0; k < 6; k++) {
         assert_int_equal(found_in(of[k], season), 0);
         gp_data_free(of[k]);
     }
