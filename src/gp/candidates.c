@@ -12,6 +12,11 @@
 #define LEVELS     "scale * category(ard)"
 #define ROUGH_EACH LEVELS " + " ROUGH " * category(ard)"
 #define BOTH_EACH  LEVELS " + (" BOTH ") * category(ard)"
+#define PLAIN_EACH "linear + " LEVELS " + scale * matern32 * category"
+/* Of one category: which of its levels go together, and how much each varies. */
+#define ROUGH_INDEX "index(rank=1) * matern32(ard)"
+#define BOTH_INDEX  "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+enum { ROWS_A_LEVEL = 20 }; /* for which index is tried: ten for each of its parameters */
 
 static const ct_gp_candidate by_likelihood[] = {
     { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
@@ -20,10 +25,12 @@ static const ct_gp_candidate by_likelihood[] = {
 static const ct_gp_candidate by_loo[] = {
     { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
 };
-static const ct_gp_candidate mixed[] = { { "linear + " LEVELS " + scale * matern32 * category", NULL },
-                                         { ROUGH_EACH, NULL },
-                                         { BOTH_EACH, NULL },
-                                         { BOTH_EACH, ROUGH_EACH } };
+static const ct_gp_candidate mixed[] = {
+    { PLAIN_EACH, NULL }, { ROUGH_EACH, NULL }, { BOTH_EACH, NULL }, { BOTH_EACH, ROUGH_EACH }
+};
+static const ct_gp_candidate indexed[] = { { PLAIN_EACH, NULL }, { ROUGH_INDEX, NULL },
+                                           { BOTH_INDEX, NULL }, { ROUGH_EACH, NULL },
+                                           { BOTH_EACH, NULL },  { BOTH_EACH, ROUGH_EACH } };
 static const ct_gp_candidate of_categories[] = { { "scale * category", NULL }, { LEVELS, NULL } };
 
 /* -- options --------------------------------------------------------------------------------------------- */
@@ -62,17 +69,22 @@ static ct_status check(const ct_gp_choose_options *o, ct_device *device)
 
 /* -- the default ----------------------------------------------------------------------------------------- */
 
-/* Without seasons; *count: how many. */
-static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, bool loo, int *count)
+/* Without seasons, for a choice by so many rows; *count: how many. */
+static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, int64_t rows, bool loo, int *count)
 {
-    int64_t categories = 0;
-    for (int64_t j = 0; inputs && j < d; j++) categories += inputs[j].kind == CT_COLUMN_CATEGORY;
+    int64_t categories = 0, levels = 0;
+    for (int64_t j = 0; inputs && j < d; j++) {
+        categories += inputs[j].kind == CT_COLUMN_CATEGORY;
+        levels += inputs[j].kind == CT_COLUMN_CATEGORY ? inputs[j].n_levels : 0;
+    }
     *count = categories && categories == d ? 2 : 4;
     if (categories == d && categories) return of_categories;
-    /* The first of four saves parameters, where there are any to save. */
+    const bool one = categories == 1 && levels > 1 && rows / ROWS_A_LEVEL >= levels;
+    if (one) *count = 6;
+    /* The first saves parameters, where there are any to save. */
     const bool saves = categories ? !loo : d > (loo ? 1 : 2);
     *count -= !saves;
-    return (categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
+    return (one ? indexed : categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
 }
 
 static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...) CT_PRINTF(4, 5);
@@ -116,7 +128,7 @@ static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 }
 
 ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
-                         const ct_gp_choose_options *how, ct_gp_choice *choice)
+                         const ct_gp_choose_options *how, int64_t rows, ct_gp_choice *choice)
 {
     const int64_t d = ct_tensor_dim(X, 1);
     const bool own = how->n_candidates, asked = how->season == CT_GP_SEASON_OF_COLUMN,
@@ -126,7 +138,8 @@ ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_opt
     if (s) return s;
     const ct_gp_candidate *candidate = how->candidates;
     choice->count = how->n_candidates;
-    if (!own) candidate = usual(model->inputs, d, how->fit.objective == CT_OBJECTIVE_LOO, &choice->count);
+    if (!own)
+        candidate = usual(model->inputs, d, rows, how->fit.objective == CT_OBJECTIVE_LOO, &choice->count);
     for (int k = 0; k < choice->count; k++)
         choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = candidate[k].from };
     if (own || !(asked || (timed && how->season == CT_GP_SEASON_OF_TIME))) return CT_OK;

@@ -242,7 +242,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 static ct_status choose(choosing *c, ct_gp **gp)
 {
     int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
-    ct_status s = ct__candidates(c->X, c->y, &c->model, &c->how, c->choice);
+    ct_status s = ct__candidates(c->X, c->y, &c->model, &c->how, rows < n ? rows : n, c->choice);
     if (!s) s = order_candidates(c, ct_tensor_device(c->X));
     if (s) return s;
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
