@@ -320,12 +320,28 @@ void print_levels(const ct_gp *gp);
 
 void print_kernels(void);
 
+/* -- season.c -- */
+
+/* --season: the name of an input, none, or NULL. GO_ON or CODE_USAGE. */
+int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how);
+/* Restarts for a kernel with a period that has no start, which is told. */
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
+/* A line each on standard error. */
+void print_seasons(const ct_season *season, int count, const ct_column *column);
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
+void json_seasons(const ct_season *season, int count);
+/* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or
+ * chosen, has no part. */
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
+
 /* -- train.c: fitting with progress on stderr -- */
 
-/* Of all the searches that it took. */
+/* Of all the searches that it took, and the seasons that were found before them. */
 typedef struct effort {
     int iterations, evaluations, starts;
     double seconds;
+    ct_season season[CT_SEASONS];
+    int seasons;
 } effort;
 
 /* How a search is watched. */
@@ -334,11 +350,11 @@ typedef struct patience {
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
-/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
- * NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with
- * *gp, or the code to exit with. */
+/* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
+ * `kernel` is NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns
+ * GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
-          const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
+          const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e);
 
 /* -- advice.c -- */
 

@@ -23,7 +23,13 @@ static int save(const settings *s, const frame *f, const held *h, const int64_t 
     return result;
 }
 
-/* *kernel: NULL where none is given. */
+/* What is fitted to the data, and how. */
+typedef struct plan {
+    ct_kernel *kernel; /* NULL: one is chosen */
+    ct_gp_options model;
+    ct_gp_choose_options how;
+} plan;
+
 static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel)
 {
     *kernel = s->kernel ? ct_kernel_parse_named(s->kernel, inputs, d) : NULL;
@@ -36,9 +42,8 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, c
 }
 
 /* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise;
- * scored on the rows that are held back. Takes the kernel over. */
-static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d,
-                     ct_kernel *kernel, ct_gp_options options)
+ * scored on the rows that are held back. Takes the plan's kernel over. */
+static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d, plan p)
 {
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
               *noise = NULL;
@@ -51,15 +56,16 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
     if (noise) {
         of_noise = *ct_table_column(f->table, cols[d + 1]);
         of_noise.name = s->noise_name;
-        options.noise_column = &of_noise;
+        p.model.noise_column = &of_noise;
     }
-    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
+    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &p.model.noise_levels : &p.model.noise_variances) = noise;
     if (result == GO_ON) result = fit_check_held(s, f, h, cols, d);
     if (result == GO_ON)
-        result = train(X, y, kernel, &s->limits, &options, &s->fit, s->patience, &gp, &e);
+        result = train(X, y, p.kernel, &s->limits, &p.model, &p.how, s->patience, &gp, &e);
     else
-        ct_kernel_free(kernel);
-    if (result == CODE_DATA && options.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
+        ct_kernel_free(p.kernel);
+    if (result == CODE_DATA && p.model.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
+    if (result == GO_ON && !s->season && !e.seasons) season_hint(gp, X, y, s->kernel);
     ct_release(X);
     ct_release(y);
     ct_release(noise);
@@ -73,21 +79,22 @@ static int fit_file(const settings *s, ct_device *device)
     frame f = { 0 };
     held h = { 0 };
     int64_t d = 0, *cols = NULL;
-    ct_gp_options options = s->gp;
-    ct_kernel *kernel = NULL;
+    plan p = { .model = s->gp, .how.fit = s->fit };
     int result = fit_read_columns(s, device, &f, &cols, &d);
     ct_column *inputs = malloc((size_t)(d + 1) * sizeof *inputs);
     if (result == GO_ON && !inputs) result = fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j <= d && result == GO_ON; j++) inputs[j] = *ct_table_column(f.table, cols[j]);
-    options.inputs = inputs;
-    options.output = inputs + d;
-    if (result == GO_ON) result = parse_kernel(s, inputs, d, &kernel);
-    if (result == GO_ON) result = check_mean(&options, inputs, d);
-    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h, &options.rows_of_table);
+    p.model.inputs = inputs;
+    p.model.output = inputs + d;
+    if (result == GO_ON) result = parse_kernel(s, inputs, d, &p.kernel);
+    if (result == GO_ON) result = season_settings(s->season, inputs, d, &p.how);
+    if (result == GO_ON) result = check_mean(&p.model, inputs, d);
+    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h, &p.model.rows_of_table);
+    if (result == GO_ON && p.kernel && !s->restarts_given) season_restarts(p.kernel, &p.how.fit);
     if (result == GO_ON)
-        result = fit_frame(s, &f, &h, cols, d, kernel, options);
+        result = fit_frame(s, &f, &h, cols, d, p);
     else
-        ct_kernel_free(kernel);
+        ct_kernel_free(p.kernel);
     free(inputs);
     free(h.rows);
     frame_close(&f);

@@ -5,7 +5,7 @@
 #include "ctgp.h"
 
 typedef struct settings {
-    const char *path, *target, *features, *drop, *categorical, *time, *kernel, *model;
+    const char *path, *target, *features, *drop, *categorical, *time, *kernel, *season, *model;
     ct_gp_options gp;
     ct_fit_options fit;
     dialect written;
@@ -15,7 +15,8 @@ typedef struct settings {
     bounds limits;
     double test;    /* the share of the rows that is held back */
     bool test_last; /* they are the last ones */
-    long max_rows;  /* 0: all */
+    bool restarts_given;
+    long max_rows; /* 0: all */
     const char *device, *no_factor, *json;
     char default_model[4096], noise_name[4096];
 } settings;

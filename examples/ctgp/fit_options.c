@@ -39,6 +39,9 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "columns of seconds or milliseconds since 1970; dates are times by themselves", &s->time },
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
+        { "--season", "NAME|none",
+          "feature along which the covariance may have seasons; the only one unless given, if it is a time",
+          &s->season },
         { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
@@ -62,7 +65,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
-        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
+        { "--restarts", "R",
+          "further starts from random parameters (default 0; 4 for a period without a start)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts and of drawn rows (default 0)", &seed },
         { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
@@ -129,7 +133,12 @@ int fit_read_settings(int argc, char **argv, settings *s)
             "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
             "the noise, as by --noise-by",
             transform);
+    if (s->season && s->kernel)
+        return fail(CODE_USAGE,
+                    "--season is for a covariance that is chosen; --kernel has a season where its "
+                    "text has one, such as periodic(period=7)");
     s->test_last = last;
+    s->restarts_given = restarts;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);
     if (s->gp.basis && (by || p))

@@ -42,6 +42,8 @@ void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend
         json_outliers(far);
         printf(", ");
         json_trend(gp, t);
+        printf(", ");
+        json_seasons(e->season, e->seasons);
         printf(", \"test\": %s", test.n ? "{" : "null");
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");

@@ -40,6 +40,7 @@ typedef struct watch {
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
+    const ct_column *season_column;
     ct_fit_objective objective;
     int steps;              /* evaluations of a search, roughly */
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
@@ -64,6 +65,7 @@ static void tell_candidates(watch *w)
 {
     if (w->rows == w->choice->rows) return;
     end_line(w);
+    if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column);
     w->rows = w->choice->rows;
     w->compared = false;
     if (w->rows < w->n)
@@ -171,19 +173,27 @@ static ct_status fit(watch *w, ct_gp *gp, const ct_fit_options *how, effort *e)
     ct_status status = ct_gp_fit(gp, how);
     ct_fit_report r = ct_gp_report(gp);
     end_line(w);
-    *e = (effort){ r.iterations, r.evaluations, w->starts, r.seconds };
+    *e = (effort){
+        .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
+    };
     if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
     return status;
 }
 
 static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
-                        const ct_fit_options *how, ct_gp **gp, effort *e)
+                        const ct_gp_choose_options *how, ct_gp **gp, effort *e)
 {
     ct_gp_choice choice;
     w->choice = &choice;
-    ct_status status = ct_gp_choose(X, y, options, &(ct_gp_choose_options){ .fit = *how }, gp, &choice);
+    w->season_column = &options->inputs[how->season ? how->season_column : 0];
+    ct_status status = ct_gp_choose(X, y, options, how, gp, &choice);
     end_line(w);
-    *e = (effort){ choice.iterations, choice.evaluations, choice.starts, choice.seconds };
+    *e = (effort){ .iterations = choice.iterations,
+                   .evaluations = choice.evaluations,
+                   .starts = choice.starts,
+                   .seconds = choice.seconds,
+                   .seasons = choice.seasons };
+    memcpy(e->season, choice.season, sizeof e->season);
     if (status && status != CT_ESTOPPED) return status;
     tell_criteria(w);
     if (options->noise_variances)
@@ -215,22 +225,22 @@ static int fail_fit(const ct_device *device)
 }
 
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
-          const ct_fit_options *how, patience most, ct_gp **gp, effort *e)
+          const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e)
 {
-    int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
+    int starts = how->fit.restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
     watch w = { .quiet = most.quiet,
                 .end = most.seconds ? now() + (double)most.seconds : 0,
                 .terminal = isatty(STDERR_FILENO),
-                .checkpoint = how->checkpoint,
+                .checkpoint = how->fit.checkpoint,
                 .n = ct_tensor_dim(X, 0),
-                .objective = how->objective,
-                .steps = usual_steps(how),
+                .objective = how->fit.objective,
+                .steps = usual_steps(&how->fit),
                 .starts = starts,
                 .iteration = calloc((size_t)models * (size_t)starts, sizeof *w.iteration) };
-    ct_fit_options shown = *how;
+    ct_gp_choose_options shown = *how;
     ct_status status;
-    shown.progress = on_step;
-    shown.context = &w;
+    shown.fit.progress = on_step;
+    shown.fit.context = &w;
     *e = (effort){ 0 };
     *gp = NULL;
     if (!w.iteration) {
@@ -245,7 +255,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
             free(w.iteration);
             return bounded;
         }
-        status = *gp ? fit(&w, *gp, &shown, e) : ct_last_status(ct_tensor_device(X));
+        status = *gp ? fit(&w, *gp, &shown.fit, e) : ct_last_status(ct_tensor_device(X));
     } else {
         status = choose(&w, X, y, options, &shown, gp, e);
     }

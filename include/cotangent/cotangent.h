@@ -14,6 +14,7 @@
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
 #include <cotangent/profiles.h>
+#include <cotangent/season.h>
 #include <cotangent/status.h>
 #include <cotangent/step.h>
 #include <cotangent/tape.h>

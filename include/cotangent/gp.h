@@ -31,6 +31,7 @@
 
 #include <cotangent/column.h>
 #include <cotangent/kernel.h>
+#include <cotangent/season.h>
 #include <cotangent/transform.h>
 
 CT_BEGIN_DECLS
@@ -531,7 +532,18 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
  *     ct_status s = ct_gp_choose(X, y, NULL, NULL, &gp, &choice);
  *     if (!s) puts(choice.tried[choice.best].kernel); */
 
-enum { CT_GP_CANDIDATES = 16 }; /* the most candidates */
+enum {
+    CT_GP_CANDIDATES = 16, /* the most candidates */
+    CT_GP_SEASONAL = 5,    /* the most that seasons add; the longest text of one, with its end */
+    CT_GP_SEASONAL_TEXT = 384,
+};
+
+/* The input in which ct_gp_choose looks for seasons. */
+typedef enum ct_gp_season {
+    CT_GP_SEASON_OF_TIME = 0, /* the only input, if it is a time (ct_gp_options.inputs); else none */
+    CT_GP_SEASON_OF_COLUMN,   /* column season_column of X */
+    CT_GP_SEASON_NONE,
+} ct_gp_season;
 
 /* A covariance to try. */
 typedef struct ct_gp_candidate {
@@ -557,9 +569,20 @@ typedef struct ct_gp_choose_options {
      *     4. the kernel of 3, from where 2 ended
      * behind the first, with one category that has 20 rows or more for each level,
      *     "index(rank=1) * matern32(ard)" and "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
-     * and with nothing but categories "scale * category" and "scale * category(ard)". */
+     * and with nothing but categories "scale * category" and "scale * category(ard)".
+     * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
+     *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
+     *     6. the same with "rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
+     *     7. 5 with a periodic part for the second season, if there is one, from where 5 ended
+     *     8. the periodic parts of 7, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
+     *        L = 2 P: a trend and swings around it
+     *     9. that with the kernel of 2, from where 8 ended
+     * Among several inputs all of these but the kernel of 2 see that of the season alone. 8 then has the
+     * kernel of 2, too, and there is no 9. */
     const ct_gp_candidate *candidates;
     int n_candidates;
+    ct_gp_season season;
+    int64_t season_column;
     ct_fit_options fit; /* of every search; a search from another's end has no restarts */
     int64_t rows;   /* rows that make the choice, 2 or more; 0: all if there are at most 2000, else 1000 */
     bool as_fitted; /* do not widen the variances */
@@ -567,7 +590,7 @@ typedef struct ct_gp_choose_options {
 
 /* The result of a candidate. */
 typedef struct ct_gp_tried {
-    const char *kernel, *from; /* the candidate's own texts */
+    const char *kernel, *from; /* the candidate's own texts; of seasonal ones the choice's */
     /* Not fitted, with status CT_EINVAL: either n <= m + 1 and another candidate has fewer parameters, or the
      * candidate that `from` names was not fitted for that reason. */
     bool too_few_rows;
@@ -581,7 +604,10 @@ typedef struct ct_gp_tried {
 typedef struct ct_gp_choice {
     int count, best; /* best: the index of the chosen one; -1: none */
     ct_gp_tried tried[CT_GP_CANDIDATES];
-    int64_t rows;                        /* rows that made the choice */
+    ct_season season[CT_SEASONS]; /* [seasons], those that were found */
+    int seasons;
+    char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
+    int64_t rows;                                       /* rows that made the choice */
     double widened;                      /* the factor of all variances; 1 if they were not widened */
     ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
@@ -598,7 +624,8 @@ typedef struct ct_gp_choice {
  * choice->tried, or choice->count in the last search of all rows, and `seconds` counts from this call.
  * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not widened, or NULL if there is
  * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is not an earlier candidate's
- * kernel, CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
+ * kernel, and for a season column that does not exist, is a category, or stands beside candidates of the
+ * caller; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
  * widen, except CT_ENOMEM, is reported in *choice only. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);

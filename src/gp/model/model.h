@@ -193,6 +193,8 @@ double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
 /* Starts and priors from the data wherever the kernel brings none. */
 void ct__gp_first_values(ct_gp *gp);
+/* periods.c: then the periods of one column that have no start or bounds begin at its seasons. */
+ct_status ct__gp_begin_periods(ct_gp *gp);
 /* For parameter i: bounds in z; the standard deviation in z of a restart's draw. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);

@@ -89,6 +89,7 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!s) s = take(gp, X, y, options);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
+    if (!s) s = ct__gp_begin_periods(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
     if (!s) s = ct__gp_compare(gp);
     if (!s) return gp;
