@@ -158,8 +158,7 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 }
 
 /* s of one pair, safe from overflow and underflow of its terms: differences, sines and coordinates are
- * divided by the lengthscales first. NaN if members are computed side by side, which makes the caller give
- * up. */
+ * divided by the lengthscales first. NaN if members are computed side by side, which fails the batch. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
     double s = p->lanes > 1 ? NAN : 0, square, slope;
