@@ -15,7 +15,7 @@ static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
     return CT_OK;
 }
 
-/* t itself where it is contiguous, else a copy; a new reference. */
+/* A new reference to t if it is contiguous, else a contiguous copy. */
 static ct_tensor *dense_of(const ct_tensor *t)
 {
     return ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
