@@ -1,7 +1,7 @@
 /* The primitives that invert, and their adjoints. */
 #include "primitive.h"
 
-/* whole is square; part is so, too, or a column for a diagonal, of the same extent. */
+/* Whether `whole` is square, and `part` is square or a column (for a diagonal) of the same extent. */
 static bool match(ct_call *c, const ct_view *whole, const ct_view *part)
 {
     const int64_t n = ct__dim(part, -2), cols = ct__dim(part, -1);
@@ -91,7 +91,8 @@ void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_
     if (!ct_require(c, ct__dim(&src, -1) == ct__dim(&dst, -1) && ct__dim(&src, -2) == ct__dim(&dst, -2),
                     CT_ESHAPE, "a permutation of rows keeps the shape"))
         return;
-    order = ct_view_unsqueeze(order, -1); /* (..., n, 1): its batch is then all but the last two */
+    order =
+        ct_view_unsqueeze(order, -1); /* (..., n, 1), so that its batch is all but the last two dimensions */
     if (ct__spread_batch(c, &order, &dst)) CT__DO(c, permute_rows, &src, &order, back, &dst);
 }
 

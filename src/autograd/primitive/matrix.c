@@ -3,7 +3,7 @@
 
 /* -- products -------------------------------------------------------------------------------------------- */
 
-/* v, or in *room what its batch is broadcast to; NULL where the call has failed. */
+/* v itself or, in *room, v with its batch broadcast to out's; NULL if the call has failed. */
 static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
