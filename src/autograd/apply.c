@@ -27,10 +27,11 @@ static bool take_inputs(ct_call *c)
             ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is i64, wanted f64 or f32: ct_cast it",
                          tape->n, c->op->name, i);
         else if (ct__is_half(dtype) && !c->op->half)
-            ct_tape_fail(tape, CT_EDTYPE,
-                         "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
-                         "convert with ct_cast(x, CT_F32)",
-                         tape->n, c->op->name, i, ct_dtype_name(dtype));
+            ct_tape_fail(
+                tape, CT_EDTYPE,
+                "op #%u %s: input %d is %s, which only products, elementwise ops, sums and shapes take: "
+                "convert with ct_cast(x, CT_F32)",
+                tape->n, c->op->name, i, ct_dtype_name(dtype));
         else if (shared != CT_I64 && dtype != shared)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,

@@ -141,7 +141,8 @@ ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
         s = from->backend->host_memory ? to->backend->upload(to, out->view.data, dense->view.data, bytes)
             : to->backend->host_memory
                 ? from->backend->download(from, out->view.data, dense->view.data, bytes)
-                : ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
+                : ct__fail(to, CT_EUNSUPPORTED, "no direct copy from %s to %s: copy to the CPU first",
+                           from->name, to->name);
     ct_release(dense);
     return ct__tensor_if(s, out);
 }

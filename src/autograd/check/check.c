@@ -231,8 +231,8 @@ static bool take_outputs(ct__check *k)
         if (ct__is_half(k->out_dtype[o]))
             return ct__check_fail(
                 k, ct__fail(k->device, CT_EDTYPE,
-                            "gradcheck of %s: output %d is %s, whose rounding no difference sees "
-                            "through: check it in f64",
+                            "gradcheck of %s: output %d is %s, too coarse for finite differences: "
+                            "check it in f64",
                             k->op->name, o, ct_dtype_name(k->out_dtype[o])));
         k->out_offset[o + 1] = k->out_offset[o] + ct_shape_count(k->out_shape[o]);
         k->differentiable = k->differentiable || ct_var_needs_grad(y);

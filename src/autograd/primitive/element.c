@@ -116,7 +116,8 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
     while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
-    if (!ct_require(c, fits, CT_ESHAPE, "a reduction keeps an extent, or makes it 1")) return;
+    if (!ct_require(c, fits, CT_ESHAPE, "each extent of a reduction's result must be the input's, or 1"))
+        return;
     if (ct__count(&out) == 1 && ct__is_contiguous(&x)) { /* as one row */
         const int64_t count = ct__count(&x), one = 1;
         x.ndim = out.ndim = 1;

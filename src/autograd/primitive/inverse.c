@@ -70,7 +70,7 @@ static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
     shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
     return ct__one_dtype(c, root, out) &&
            ct_require(c, ct_shape_equal(ct__shape(root), shape) && ct__is_contiguous(root), CT_ESHAPE,
-                      "the root of an inverse is a triangle for each matrix, contiguous");
+                      "the root must hold a packed triangle for each matrix, contiguous");
 }
 
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
@@ -104,6 +104,6 @@ void ct_prim_lu_det(ct_call *c, ct_view A, ct_view log_abs, ct_view sign)
     if (ct_require(c,
                    ct_shape_equal(batch, ct__shape(&log_abs)) && ct__same_shape(&log_abs, &sign) &&
                        ct__is_contiguous(&log_abs) && ct__is_contiguous(&sign),
-                   CT_ESHAPE, "a determinant is one number for each matrix, contiguous"))
+                   CT_ESHAPE, "log_abs and sign must hold one number for each matrix, contiguous"))
         CT__DO(c, lu_det, &A, &log_abs, &sign, ct__call_failure(c));
 }

@@ -179,7 +179,8 @@ static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped 
     for (int64_t i = 0; i < q->N; i++) ok &= (uint64_t)q->order[i] < (uint64_t)q->N;
     if (ok) return CT_OK;
     return ct__fail(dev, CT_EINDEX,
-                    "the groups are not those of %" PRId64 " rows into %" PRId64 ": make them by ct_group_by",
+                    "the groups do not divide %" PRId64 " rows into %" PRId64
+                    " groups: make them with ct_group_by",
                     q->N, q->M);
 }
 
