@@ -84,7 +84,7 @@ CT_API int64_t ct_table_cols(const ct_table *table);
 CT_API const char *ct_table_name(const ct_table *table, int64_t col);
 /* The index of the column of that name; -1 if there is none. */
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
-/* What the column's numbers stand for. Owned by the table; NULL if there is no such column. */
+/* The meaning of the column's numbers. Owned by the table; NULL if there is no such column. */
 CT_API const ct_column *ct_table_column(const ct_table *table, int64_t col);
 /* Whether the column is a category that identifies rows, as an id does: it has 20 cells or more, and more
  * levels than half as many. */

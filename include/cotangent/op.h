@@ -2,8 +2,8 @@
  *
  * An op is one descriptor. `shape` says what the op returns and refuses inputs that do not fit. `forward`
  * computes. `vjp` is the backward rule, written in ops on ct_vars. The engine accumulates cotangents, sums
- * broadcast dimensions back, skips what nobody needs, and differentiates the rule itself for higher orders.
- * `sample` draws inputs for ct_gradcheck and the test matrix. See examples/custom_op.c. */
+ * broadcast dimensions back, skips cotangents that are not needed, and differentiates the rule itself for
+ * higher orders. `sample` draws inputs for ct_gradcheck and the test matrix. See examples/custom_op.c. */
 #ifndef COTANGENT_OP_H
 #define COTANGENT_OP_H
 
@@ -62,7 +62,7 @@ CT_API ct_view ct_arg(const ct_call *c, int i);
 CT_API ct_var ct_arg_var(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
-/* Whether vjp may be called for this call. If not, forward need not keep what vjp alone would read. */
+/* Whether vjp may be called for this call. If not, forward need not keep data that only vjp would read. */
 CT_API bool ct_call_recorded(const ct_call *c);
 /* Whether vjp may be asked for the cotangent of input i. */
 CT_API bool ct_call_wants(const ct_call *c, int i);
@@ -118,8 +118,8 @@ CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
 /* Calls run(member) for each member of the batch: a call with the member's inputs and outputs. All outputs
  * have the batch's dimensions before a member's. A numerical failure is flagged with the member's number.
  * With `beside` the CPU's threads share the members, and a member has one thread; otherwise, and on a GPU,
- * the members follow one another. `run` changes nothing but its member's outputs, and calls neither
- * ct_set_result nor ct_tensor_of. */
+ * the members are computed in sequence. `run` must change nothing but its member's outputs, and must call
+ * neither ct_set_result nor ct_tensor_of. */
 CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
 
 /* -- inside vjp ------------------------------------------------------------------------------------------ */

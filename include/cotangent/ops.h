@@ -18,8 +18,8 @@ CT_API const struct ct_op *ct_op_find(const char *name);
 /* -- elementwise: y_i = f(x_i) --------------------------------------------------------------------------- */
 /* Values and derivatives follow IEEE 754, and no failure is reported: outside its domain a function gives NaN
  * (ct_log(-1)), at a pole an infinity (ct_log(0), ct_reciprocal(0)) with the sign of the zero
- * (ct_reciprocal(-0.0)). At a point where f has no derivative, every device takes the value stated here,
- * recorded or not. */
+ * (ct_reciprocal(-0.0)). At a point where f has no derivative, every device uses the derivative stated here,
+ * in recorded and unrecorded sweeps. */
 
 CT_API ct_var ct_neg(ct_var x);
 CT_API ct_var ct_abs(ct_var x);  /* derivative sign(x), 0 at 0 */
@@ -211,7 +211,7 @@ CT_API ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet);
 typedef struct ct_factor ct_factor;
 CT_API ct_factor *ct_factor_new(ct_tensor *A, bool symmetric);
 CT_API void ct_factor_free(ct_factor *factor);
-/* A⁻¹ B on B's tape. The gradient goes to B. The factor may be freed before the tape is reset. */
+/* A⁻¹ B on B's tape. The gradient flows to B. The factor may be freed before the tape is reset. */
 CT_API ct_var ct_factor_solve(const ct_factor *factor, ct_var B);
 
 /* D_ij = |x_i - y_j|²: (..., n, d) (..., m, d) -> (..., n, m), by direct differences: equal points give an

@@ -51,8 +51,8 @@ typedef ct_status (*ct_step_fn)(ct_tape *tape, void *context);
 CT_API ct_step *ct_step_capture(ct_device *device, ct_step_fn function, void *context);
 
 /* Runs the step once more. On a GPU the first replay calls the function to record it; later ones do not.
- * CT_OK says that the step was started: as with ct_backward, ct_tape_status reports what the device finds
- * later. A failure is in ct_message(device). If recording failed, nothing was computed, and every later
+ * CT_OK means that the step was started: as with ct_backward, ct_tape_status reports failures that the device
+ * finds later. A failure is in ct_message(device). If recording failed, nothing was computed, and every later
  * replay fails, too. */
 CT_API ct_status ct_step_replay(ct_step *step);
 

@@ -1,4 +1,4 @@
-/* The tape records ops as they compute and plays them backward.
+/* The tape records ops as they are computed, and differentiates them by a backward sweep.
  *
  *     ct_tape *tape = ct_tape_new(device);
  *     ct_var   x = ct_leaf(tape, tensor);

@@ -73,8 +73,8 @@ static void forward(ct_call *c)
 }
 
 /* The rule:
- *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ if A was transposed, B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ
- *     op(A) if B was. */
+ *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ if A was transposed,
+ *     B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) if B was. */
 static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);

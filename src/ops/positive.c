@@ -1,4 +1,4 @@
-/* positive: z = y where all elements of x are positive; elsewhere NaN, flagged with the place
+/* positive:  z = y where all elements of x are positive; elsewhere NaN, flagged with the place
  *            x: (..., n, 1)  y: (...) -> z: (...)
  * adjoint:   ȳ = z̄, NaN where z is; x gets no cotangent
  *

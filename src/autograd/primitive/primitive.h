@@ -1,5 +1,5 @@
-/* What the primitives share. Each primitive checks its views, broadcasts the inputs to the output,
- * and calls the backend. */
+/* Shared by the primitives. Each primitive checks its views, broadcasts the inputs to the output, and calls
+ * the backend. */
 #ifndef CT_AUTOGRAD_PRIMITIVE_H
 #define CT_AUTOGRAD_PRIMITIVE_H
 

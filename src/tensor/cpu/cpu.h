@@ -1,4 +1,5 @@
-/* What the files of the CPU backend share: one loop driver for everything elementwise, and the primitives. */
+/* Shared by the files of the CPU backend: the loop driver of all elementwise work, helpers, and the
+ * primitives. */
 #ifndef CT_TENSOR_CPU_H
 #define CT_TENSOR_CPU_H
 

@@ -1,8 +1,9 @@
 /* The adjoints of inverses, member by member. P = A⁻¹, G = P̄:
  *
- *     general Ā = -Pᵀ G Pᵀ 4 n³ operations symmetric Ā = -P S P, S = ½(G + Gᵀ), half of the second product 3
- *     n³ symmetric, M = L⁻¹ P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M 2 n³ G = diag(g) one product after scaled rows general
- *     2 n³, symmetric n³
+ *     general               Ā = -Pᵀ G Pᵀ                                            4 n³ operations
+ *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), half of the second product    3 n³
+ *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                2 n³
+ *     G = diag(g)           one product after scaled rows       general 2 n³, symmetric n³
  *
  * With M, write each symmetric matrix as T + Tᵀ, where the triangle T has half of the diagonal. Then M T is a
  * triangle, and M S Mᵀ = (M T)Mᵀ + its transpose. The products with Mᵀ on the left and M on the right work

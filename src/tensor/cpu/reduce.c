@@ -16,7 +16,7 @@ typedef struct reduction {
     ct__axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS]; /* strides of x, and of the output */
     bool columns;  /* neighbours in memory belong to different outputs         */
     int64_t block; /* outputs of a unit of work, along the last kept dimension */
-    int pieces;    /* of the reduced elements, computed in parallel            */
+    int pieces;    /* parts of the reduced elements, computed in parallel      */
     int team, isa;
 } reduction;
 

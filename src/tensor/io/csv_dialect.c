@@ -5,8 +5,8 @@
  *   1. The comma, if it gives at least two fields in each row, as many in each, and no text below the first
  *      row.
  *   2. The first of semicolon, tab and runs of blanks that gives only numbers in that way.
- *   3. With columns of text: the one that gives rows of equal length with numbers in them. If several do, the
- *      comma; but if another gives more numbers, none is certain.
+ *   3. With columns of text: the one that gives rows of equal length with numbers in them. If several do:
+ *      the comma, if no other gives more numbers; else none is certain.
  *   4. A semicolon or tab that is in the first row, which has no comma, and in most other rows; else the
  *      comma.
  *
