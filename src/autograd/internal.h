@@ -167,8 +167,7 @@ void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_vie
 void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out);
 void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C);
 
-/* -- primitive/inverse.c: primitives of some devices only
- * ---------------------------------------------------- */
+/* -- primitive/inverse.c: primitives of some devices only ------------------------------------------------ */
 
 /* potri and the symmetric inverse_bar, which keep a root between them (backend.h). ct__keeps_root: whether
  * the device has them and they pay for `members` matrices of extent n. */

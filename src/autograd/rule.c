@@ -27,8 +27,7 @@ ct_var ct__bar_of(ct__sweep *s, uint32_t index)
     return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
 }
 
-/* -- what a rule may call
- * --------------------------------------------------------------------------------- */
+/* -- what a rule may call -------------------------------------------------------------------------------- */
 
 ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }

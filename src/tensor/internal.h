@@ -230,7 +230,7 @@ ct_tensor *ct__share(ct_view v);
 /* Whether t is the only reference to the only tensor of its storage, so that its memory may be reused. */
 bool ct__sole_owner(const ct_tensor *t);
 
-/* -- a failed factorisation: the tape keeps it until the tape is reset ------------------------------ */
+/* -- a failed factorisation: the tape keeps it until the tape is reset ----------------------------------- */
 
 /* An asynchronous device detects a failure long after the call. It notes the first one in its own memory, as
  * position + 1, member and detail. The call itself sets `suspected`, what and why, because the op under way

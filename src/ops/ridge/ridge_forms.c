@@ -117,8 +117,8 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
 
 /* One step of iterative refinement of Y = A (L Lᵀ)⁻¹ for a wide B. No view for A means B/λ. The residual is
  *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D.
- * Its rounding errors are amplified by the condition of [C; D], those of L Lᵀ = CᵀC + DᵀD by the square of
- * it. */
+ * Its rounding errors are amplified by the condition number of [C; D], those of L Lᵀ = CᵀC + DᵀD by its
+ * square. */
 static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
 {
     if (s->r >= s->n || !ill_conditioned(c, s, s->L)) return;

@@ -12,7 +12,7 @@
 
 extern const ct_op ct_op_cast;
 
-/* -- L, R, V of ridge.h, which the rule reads; R is empty in the primal form --------------- */
+/* -- L, R, V of ridge.h, which the rule reads; R is empty in the primal form ----------------------------- */
 
 enum { L_OUT = 1, R_OUT, V_OUT };
 

@@ -26,8 +26,7 @@ size_t ct__grouped_scratch(const ct__grouped *q)
     return CT__GROUP_SCRATCH + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
 }
 
-/* -- dividing the work into pieces
- * ------------------------------------------------------------------------ */
+/* -- dividing the work into pieces ----------------------------------------------------------------------- */
 
 /* Where a piece begins: row `row` of group `group`. */
 typedef struct place {

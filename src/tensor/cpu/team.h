@@ -53,7 +53,8 @@ typedef struct ct__meeting {
 /* The barrier: each of the `team` threads calls it. */
 void ct__meet(ct__meeting *m, int team);
 
-/* OpenMP's settings of the calling task before, and whether it holds the lock on threaded BLAS. */
+/* The calling task's OpenMP settings before ct__blas_begin, and whether it holds the lock on threaded
+ * BLAS. */
 typedef struct ct__blas_team {
     int threads;
     bool dynamic, locked;

@@ -5,8 +5,7 @@
 #ifndef CT_TENSOR_CPU_CONFIG_H
 #define CT_TENSOR_CPU_CONFIG_H
 
-/* -- registers: rows and vectors of a register tile, by instruction set (isa.h)
- * ----------------------------------- */
+/* -- registers: rows and vectors of a register tile, by instruction set (isa.h) -------------------------- */
 
 /* For products, substitution and the sweep; if a vector has 16 numbers, the sweep uses 2 vectors.
  * bench/inverse, bench/mll. */
