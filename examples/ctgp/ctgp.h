@@ -170,6 +170,11 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
+enum { OPTION_NAME = 256 };
+/* A name as the shell and --drop read it back, in quotes where they have to be; `name` itself where it has
+ * none to need, or is too long. */
+const char *option_name(const char *name, char text[OPTION_NAME]);
+
 typedef struct pick {
     int64_t col;
     bool exact; /* by its own name, not by a pattern */
@@ -328,23 +333,24 @@ void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
 typedef struct outlier {
-    int64_t row;
+    int64_t place; /* line of the table, or row of the model, from 1 */
     double sigmas;
 } outlier;
 
 typedef struct outliers {
-    int64_t count; /* -1: the model cannot tell */
-    outlier *list; /* the farthest first        */
+    int64_t count;     /* -1: the model cannot tell */
+    outlier *list;     /* the farthest first        */
+    const char *where; /* "line" or "row"           */
 } outliers;
 
-/* GO_ON or CODE_MEMORY. Free it in any case. */
-int outliers_find(outliers *o, ct_gp *gp);
+/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. GO_ON or
+ * CODE_MEMORY. Free it in any case. */
+int outliers_find(outliers *o, ct_gp *gp, const frame *f);
 void outliers_free(outliers *o);
-/* One line, of which `width` columns are the heading, where there are such rows; with the lines of their
- * table, or for f = NULL the rows of the model. */
-void print_outliers(const outliers *o, const frame *f, int width);
+/* One line, where there are such rows. */
+void print_outliers(const outliers *o, const char *heading);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(const outliers *o, const frame *f);
+void json_outliers(const outliers *o);
 
 /* -- sensitivity.c: what a model owes to each feature -- */
 

@@ -14,9 +14,9 @@ static int save(const settings *s, const frame *f, const held *h, const int64_t 
     int result = read_trend(gp, &t);
     if (result == GO_ON && ct_gp_save_with(gp, s->model, &how)) result = fail_device(ct_gp_device(gp), NULL);
     if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
-    if (result == GO_ON) result = outliers_find(&far, gp);
+    if (result == GO_ON) result = outliers_find(&far, gp, f);
     if (result == GO_ON) {
-        fit_print_result(s, f, gp, e, &t, &far, ct_gp_nlml_value(gp), test);
+        fit_print_result(s, gp, e, &t, &far, ct_gp_nlml_value(gp), test);
         result = CODE_OK;
     }
     outliers_free(&far);

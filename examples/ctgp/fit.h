@@ -47,7 +47,7 @@ int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, sco
 int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all);
 
 /* test.n = 0: no row is held back. */
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      const outliers *far, double nlml, score test);
+void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
+                      double nlml, score test);
 
 #endif

@@ -40,8 +40,11 @@ static int list_features(const settings *s, const frame *f, int64_t target, int6
         else if (p.col == target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
         else if (named(names, *n, name) || !strcmp(name, s->target))
-            result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
-                          features ? "--features" : f->path, name);
+            result = features
+                         ? fail(CODE_USAGE, "--features: column '%s' is there twice", name)
+                         : fail(CODE_DATA,
+                                "%s: column '%s' is there twice: rename one, or leave both out with --drop",
+                                f->path, name);
         else
             names[(*n)++] = name;
     }
@@ -116,21 +119,36 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     return result;
 }
 
-/* Leaves out columns that name their rows, unless --features or --categorical asks for them. */
+/* Why a column of text says nothing of the target: NULL where it may. */
+static const char *says_nothing(const frame *f, int64_t col, char text[96])
+{
+    const ct_column *c = ct_table_column(f->table, col);
+    if (c->n_levels == 1)
+        snprintf(text, 96, "has no other text than '%.40s': it is left out", c->levels[0]);
+    else if (ct_table_names_rows(f->table, col))
+        snprintf(text, 96,
+                 "has %lld texts, nearly one a row: it is left out; --features or --categorical keeps it",
+                 (long long)c->n_levels);
+    else
+        return NULL;
+    return text;
+}
+
+/* Leaves out columns of one text, and those that name their rows, unless --features or --categorical asks for
+ * them. */
 static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t *d)
 {
     pick *asked = NULL;
     int64_t kept = 0, n = 0;
+    char text[96];
     const int result = s->categorical ? frame_pick(f, s->categorical, &asked, &n) : GO_ON;
     for (int64_t j = 0; j < *d && result == GO_ON; j++) {
-        const ct_column *c = ct_table_column(f->table, cols[j]);
-        if (s->features || picked(asked, n, f, c->name) || !ct_table_names_rows(f->table, cols[j]))
-            cols[kept++] = cols[j];
+        const char *name = ct_table_name(f->table, cols[j]),
+                   *why = s->features || picked(asked, n, f, name) ? NULL : says_nothing(f, cols[j], text);
+        if (why)
+            fprintf(stderr, "ctgp: %s: column '%s' %s\n", f->path, name, why);
         else
-            fprintf(stderr,
-                    "ctgp: %s: column '%s' has %lld texts, nearly one a row: it is left out; --features or "
-                    "--categorical keeps it\n",
-                    f->path, c->name, (long long)c->n_levels);
+            cols[kept++] = cols[j];
     }
     free(asked);
     for (int64_t j = 0; j < 2; j++) cols[kept + j] = cols[*d + j]; /* the target, the noise */
@@ -163,6 +181,7 @@ int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **c
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+    if (result == GO_ON && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
     if (result == GO_ON) result = choose_columns(s, &header, names, d);
     if (result == GO_ON) result = parse_values(s, &t, &header, names, names[*d + 1] ? *d + 2 : *d + 1, f);
     if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
@@ -178,6 +197,7 @@ int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **c
 static int check_values(const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
+    char quoted[OPTION_NAME];
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < f->n_rows; i++) {
         double value = ct_table_at(f->table, f->rows[i], col);
@@ -190,7 +210,7 @@ static int check_values(const frame *f, int64_t col, bool target)
                     name);
     if (low == high)
         return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-                    f->path, name, name);
+                    f->path, name, option_name(name, quoted));
     if (largest > 1e150 || half < 1e-150)
         return fail(
             CODE_DATA,
@@ -207,13 +227,14 @@ static int check_values(const frame *f, int64_t col, bool target)
 
 int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all)
 {
+    char quoted[OPTION_NAME];
     for (int64_t j = 0; j <= d; j++) {
         int result = frame_complete(f, &cols[j], 1);
         if (result != GO_ON) return result;
         const char *name = ct_table_name(f->table, cols[j]);
         if (f->n_rows == 0)
             return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
-                        j < d ? "; leave it out: --drop " : "", j < d ? name : "");
+                        j < d ? "; leave it out: --drop " : "", j < d ? option_name(name, quoted) : "");
     }
     int result = frame_complete(f, cols, cols[d + 1] < 0 ? d + 1 : d + 2);
     if (result != GO_ON) return result;

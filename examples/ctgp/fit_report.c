@@ -12,8 +12,8 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      const outliers *far, double nlml, score test)
+void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
+                      double nlml, score test)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -38,7 +38,7 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         printf(", \"failed\": %d, \"jitter\": ", r.failed);
         json_number(stdout, r.jitter);
         printf(", ");
-        json_outliers(far, f);
+        json_outliers(far);
         printf(", ");
         json_trend(gp, t);
         printf(", \"test\": %s", test.n ? "{" : "null");
@@ -64,7 +64,7 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
-    print_outliers(far, f, 30);
+    print_outliers(far, "  outliers                     ");
     if (test.n)
         printf("  %-28s n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", "rows held back",
                (long long)test.n, test.rmse, test.mae, test.nlpd, test.coverage95);

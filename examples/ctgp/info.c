@@ -139,7 +139,7 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
     }
     print_levels(gp);
     print_trend(gp, t);
-    print_outliers(far, NULL, 12);
+    print_outliers(far, "outliers     ");
     print_numerics(gp, q);
     if (each) print_sensitivity(each, gp);
 }
@@ -206,7 +206,7 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
     printf(", \"numerics\": ");
     json_numerics(gp, q);
     printf(", ");
-    json_outliers(far, NULL);
+    json_outliers(far);
     printf(", ");
     json_trend(gp, t);
     printf(", ");
@@ -221,29 +221,36 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path, *features = NULL, *seed_text = NULL;
+    const char *json = NULL, *paths[2], *features = NULL, *seed_text = NULL;
+    dialect d = { 0 };
+    ct_csv_options how;
     long seed = 0;
     const option options[] = {
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
           &features },
         { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        DIALECT_OPTIONS(d),
         { "--json", NULL, "as one line of JSON", &json },
     };
     const command c = {
         .name = "info",
-        .arguments = "MODEL",
+        .arguments = "MODEL [TRAIN.csv]",
         .summary = "Says what a model is: columns, kernel, parameters, how it was fitted, how well it is "
                    "conditioned.",
+        .details =
+            "With TRAIN.csv, the table that the model learned, outliers are named by their lines in it.",
         .n_positional = 1,
+        .n_optional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, &path);
+    int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &how);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
-    result = model_load(NULL, path, &device, &gp);
+    result = model_load(NULL, paths[0], &device, &gp);
     if (result == GO_ON) {
         ct_gp_numerics q;
         bool factor = ct_gp_has_factor(gp);
@@ -251,17 +258,20 @@ int run_info(int argc, char **argv)
         ct_status inspected = ct_gp_inspect(gp, &q);
         sensitivity each = { 0 };
         outliers far = { 0 };
+        frame table = { 0 };
         column_range *range = NULL;
         trend t;
         result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
         if (result == GO_ON) result = read_ranges(gp, &range);
-        if (result == GO_ON) result = outliers_find(&far, gp);
+        if (result == GO_ON && paths[1]) result = frame_learned(&table, gp, paths[1], &how);
+        if (result == GO_ON) result = outliers_find(&far, gp, paths[1] ? &table : NULL);
         if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
         if (result == GO_ON)
             (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
                                              features ? &each : NULL);
         free(range);
         outliers_free(&far);
+        frame_close(&table);
         sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;
     }

@@ -50,9 +50,6 @@ static int choose_folds(task *t, ct_gp *gp)
 {
     const int64_t n = ct_gp_points(gp);
     if (!t->folds && !t->by) return GO_ON;
-    if (ct_gp_functions(gp))
-        return fail(CODE_USAGE, "%s: with a trend rows are left out one by one: leave %s out", t->path,
-                    t->by ? "--by" : "--folds");
     if (t->folds > n) return fail(CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
     t->n_folds = t->folds;
     t->fold = malloc((size_t)n * sizeof *t->fold);

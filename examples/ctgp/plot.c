@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 /* "model.ctgp: scale * rbf(ard)" */
-static void write_title(const ct_gp *gp, const char *model, char *title, size_t size)
+static void write_title(const ct_gp *gp, const char *model, bool panels, char *title, size_t size)
 {
     char kernel[1024], name[256];
     const char *slash = strrchr(model, '/');
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : model);
     shorten(name, 40);
     kernel_text(gp, kernel, sizeof kernel);
-    shorten(kernel, 80);
+    shorten(kernel, panels ? 120 : 80);
     snprintf(title, size, "%.160s: %.320s", name, kernel);
 }
 
@@ -35,7 +35,7 @@ static int draw(ct_gp *gp, const char *model, const prediction *p, const fate *f
         snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
                  s.coverage95);
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
-    write_title(gp, model, title, sizeof title);
+    write_title(gp, model, d > 1, title, sizeof title);
     write_header(script, part, png, title, scores, d == 1 ? 1 : 2 + effects);
     int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, fates);
     bool written = !ferror(script);

@@ -431,7 +431,8 @@ CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *
 /* The variance (m) of the noise of new observations at Xs, in units of y²: what ct_gp_predict leaves out.
  * noise = NULL: as in ct_gp_predict_noisy. Else noise is (m) or (m, 1): the variances at Xs if noise was
  * given point by point, to which a learned one is added, or the levels with CT_NOISE_BY_LEVEL, which may be
- * i64. CT_EINVAL for a level that the data have not, and for noise with a model of another kind. */
+ * i64. A NaN level is one that nobody knows, with the average noise. CT_EINVAL for a level that the data have
+ * not, and for noise with a model of another kind. */
 CT_API ct_status ct_gp_noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, ct_tensor *variance);
 /* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal if
  * `noisy`. Takes about 5 m² numbers of working memory. */
@@ -463,8 +464,8 @@ CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_t
  * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
  * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
  * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
- * determines its rows. CT_EUNSUPPORTED: a mean of basis functions. [Rasmussen & Williams 2006, §5.4.2;
- * Ginsbourger & Schärer 2021] */
+ * determines its rows, or a coefficient of a trend. [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer
+ * 2021] */
 CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                       ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to
@@ -532,7 +533,9 @@ typedef struct ct_gp_choose_options {
      *     2. "scale * category(ard) + scale * matern32(ard) * category(ard)"
      *     3. "scale * category(ard) + (scale * matern32(ard) + scale * rbf(ard)) * category(ard)"
      *     4. the kernel of 3, from where 2 ended
-     * and with nothing else "scale * category" and "scale * category(ard)". */
+     * behind the first, with one category that has 20 rows or more for each level,
+     *     "index(rank=1) * matern32(ard)" and "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+     * and with nothing but categories "scale * category" and "scale * category(ard)". */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_fit_options fit; /* of every search; a search from another's end has no restarts */

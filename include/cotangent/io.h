@@ -25,9 +25,9 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 /* -- CSV ------------------------------------------------------------------------------------------------- */
 
 /* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
- * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, #N/A, NaN, null
- * and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
- * column.
+ * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, N/A, #N/A, NaN,
+ * null and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line
+ * and column.
  *
  * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is detected from the first 100 rows: it must
  * give rows of equal length, preferably without text below the first row, else with the most numbers. The
@@ -118,7 +118,7 @@ CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, #N/A, NaN, null or ?: *value is NaN */
+    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ?: *value is NaN */
     CT_NUMBER_NONE,      /* anything else                                  */
     CT_NUMBER_TOO_LARGE, /* more than the largest double                   */
 } ct_number;

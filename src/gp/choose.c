@@ -43,12 +43,13 @@ static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
 }
 
 /* The candidates into the choice. */
-static ct_status list_candidates(choosing *c, ct_device *device)
+static ct_status list_candidates(choosing *c, int64_t rows, ct_device *device)
 {
     const bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
     int count = c->how.n_candidates;
     const ct_gp_candidate *candidate =
-        count ? c->how.candidates : ct__candidates(c->model.inputs, ct_tensor_dim(c->X, 1), loo, &count);
+        count ? c->how.candidates
+              : ct__candidates(c->model.inputs, ct_tensor_dim(c->X, 1), rows, loo, &count);
     for (int k = 0; k < count; k++) {
         const char *from = candidate[k].from;
         int j = from ? k - 1 : -1;
@@ -262,7 +263,7 @@ static ct_status choose(choosing *c, ct_gp **gp)
 {
     int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
     ct_status s = check_options(&c->how, ct_tensor_device(c->X));
-    if (!s) s = list_candidates(c, ct_tensor_device(c->X));
+    if (!s) s = list_candidates(c, rows < n ? rows : n, ct_tensor_device(c->X));
     if (s) return s;
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
     if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);

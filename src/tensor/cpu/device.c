@@ -93,6 +93,19 @@ static void remark_on_threads(ct_device *dev)
                "OpenMP build (libopenblas-openmp-dev)");
 }
 
+/* What starts the processes of an MPI program on a machine tells each one how many they are there. */
+static void remark_on_processes(ct_device *dev)
+{
+    const char *told = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!told) told = getenv("MPI_LOCALNRANKS");
+    const long many = told ? strtol(told, NULL, 10) : 1, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (many < 2 || many <= cores / dev->threads) return;
+    ct__remark(dev,
+               "slow: %ld processes on this machine, of %d thread%s each, have %ld cores: start fewer, or "
+               "with fewer threads (OMP_NUM_THREADS)",
+               many, dev->threads, dev->threads == 1 ? "" : "s", cores);
+}
+
 static ct_status open_cpu(ct_device *dev, int ordinal)
 {
     static const char *const kinds[] = { "serial", "pthreads", "OpenMP" };
@@ -121,6 +134,7 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
              core, (double)memory / (1 << 30));
     remark_on_core(dev, core);
     remark_on_threads(dev);
+    remark_on_processes(dev);
     return CT_OK;
 }
 

@@ -23,8 +23,8 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static ct_number read_word(const char *s, size_t n, double *value)
 {
     *value = NAN;
-    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "#n/a") ||
-        is_word(s, n, "null"))
+    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "n/a") ||
+        is_word(s, n, "#n/a") || is_word(s, n, "null"))
         return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
