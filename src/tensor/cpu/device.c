@@ -93,7 +93,8 @@ static void remark_on_threads(ct_device *dev)
                "OpenMP build (libopenblas-openmp-dev)");
 }
 
-/* What starts the processes of an MPI program on a machine tells each one how many they are there. */
+/* Remarks on too many processes. An MPI launcher tells each process how many it has started on this
+ * machine. */
 static void remark_on_processes(ct_device *dev)
 {
     const char *told = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
