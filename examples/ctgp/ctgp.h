@@ -326,8 +326,8 @@ void print_kernels(void);
 int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how);
 /* Restarts for a kernel with a period that has no start, which is told. */
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
-/* A line each on standard error. */
-void print_seasons(const ct_season *season, int count, const ct_column *column);
+/* A line each on standard error; where somebody asked for them, also that there are none. */
+void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
 void json_seasons(const ct_season *season, int count);
 /* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or

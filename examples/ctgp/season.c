@@ -21,13 +21,24 @@ static int no_feature(const char *name, const ct_column *inputs, int64_t d)
     return fail(CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
 }
 
-int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
+static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
 {
     int64_t j = 0;
+    while (j < d && strcmp(inputs[j].name, name) != 0) j++;
+    return j;
+}
+
+int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
+{
     if (!name) return GO_ON;
     how->season = CT_GP_SEASON_NONE;
     if (!strcmp(name, "none")) return GO_ON;
-    while (j < d && strcmp(inputs[j].name, name) != 0) j++;
+    int64_t j = input_of(name, inputs, d);
+    char **names = NULL; /* in quotes, as option_name writes it */
+    const int64_t n = j == d ? split_names(name, &names) : 0;
+    if (n < 0) return fail(CODE_MEMORY, "no memory for the name of a column");
+    if (n == 1) j = input_of(names[0], inputs, d);
+    free_names(names);
     if (j == d) return no_feature(name, inputs, d);
     if (inputs[j].kind == CT_COLUMN_CATEGORY)
         return fail(CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
@@ -82,13 +93,14 @@ static void period_text(double period, bool time, char text[64])
              time ? unit[k].name : "");
 }
 
-void print_seasons(const ct_season *season, int count, const ct_column *column)
+void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked)
 {
     char text[64];
     for (int i = 0; i < count; i++) {
         period_text(season[i].period, column->kind == CT_COLUMN_TIME, text);
         fprintf(stderr, "ctgp: %s: season of %s (power %.2f)\n", column->name, text, season[i].power);
     }
+    if (!count && asked) fprintf(stderr, "ctgp: %s: no season is found\n", column->name);
 }
 
 void json_seasons(const ct_season *season, int count)
@@ -120,17 +132,17 @@ void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool g
 {
     const int64_t j = likely_column(gp);
     bool open;
-    char of[32] = "";
+    char of[32] = "", quoted[OPTION_NAME];
     ct_season season[CT_SEASONS];
     int count;
     if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
     if (ct_find_seasons(X, j, y, season, &count) || !count || season[0].power < STRONG) return;
-    print_seasons(season, 1, ct_gp_input(gp, j));
+    print_seasons(season, 1, ct_gp_input(gp, j), false);
     if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
     if (given)
         fprintf(stderr, "ctgp: the kernel has no part for it, such as scale * periodic(%speriod=%.4g)\n", of,
                 season[0].period);
     else
         fprintf(stderr, "ctgp: the covariance is chosen without a part for it: --season %s tries one\n",
-                ct_gp_input(gp, j)->name);
+                option_name(ct_gp_input(gp, j)->name, quoted));
 }

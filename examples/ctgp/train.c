@@ -41,6 +41,7 @@ typedef struct watch {
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
     const ct_column *season_column;
+    bool season_asked; /* by the option */
     ct_fit_objective objective;
     int steps;              /* evaluations of a search, roughly */
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
@@ -65,7 +66,7 @@ static void tell_candidates(watch *w)
 {
     if (w->rows == w->choice->rows) return;
     end_line(w);
-    if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column);
+    if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column, w->season_asked);
     w->rows = w->choice->rows;
     w->compared = false;
     if (w->rows < w->n)
@@ -186,6 +187,7 @@ static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const 
     ct_gp_choice choice;
     w->choice = &choice;
     w->season_column = &options->inputs[how->season ? how->season_column : 0];
+    w->season_asked = how->season == CT_GP_SEASON_OF_COLUMN;
     ct_status status = ct_gp_choose(X, y, options, how, gp, &choice);
     end_line(w);
     *e = (effort){ .iterations = choice.iterations,

@@ -60,6 +60,18 @@ ok 'which helps' '^  periodic\.period +[67][.0-9]* days$' \
 ok 'the model says so' 'periodic\(dims=0\)' "$ctgp" info heat.ctgp
 ok 'and predicts' '^n=140 ' "$ctgp" predict heat.ctgp heat.csv --out predicted.csv
 
+ok 'a column that has no season' '^n=140 ' \
+    "$ctgp" fit all.csv --target sold --features day,heat --season heat --model heat.ctgp
+that 'is told to have none' grep -qx 'ctgp: heat: no season is found' err
+sed '1s/day/"the day, in \x27all\x27"/' all.csv >odd.csv
+ok 'a name with blanks, commas and quotes' '^n=140 ' \
+    "$ctgp" fit odd.csv --target sold --drop date,heat --model odd.ctgp
+sed -n 's/.*: --season \(.*\) tries one$/\1/p' err >name
+that 'has a hint that the shell reads' bash -c 'eval "\"$1\" fit odd.csv --target sold --drop date,heat \
+    --season $(cat name) --model odd.ctgp" | grep -qE "^  periodic.period +[67]"' - "$ctgp"
+ok 'and the option as it is' '^n=140 ' "$ctgp" fit odd.csv --target sold --drop date,heat \
+    --season "the day, in 'all'" --model odd.ctgp
+
 ok 'a period without a start' '^  periodic\.period +[67][.0-9]* days$' \
     "$ctgp" fit dates.csv --target sold --kernel 'scale * periodic * rbf' --model p.ctgp
 that 'is searched five times' grep -qE '^ctgp: the period has no start of its own: 5 searches, ' err
