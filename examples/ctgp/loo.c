@@ -45,7 +45,15 @@ ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold)
 
 int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold)
 {
-    return left_out_read(l, gp, fold) ? fail_device(ct_gp_device(gp), NULL) : GO_ON;
+    if (left_out_read(l, gp, fold)) return fail_device(ct_gp_device(gp), NULL);
+    for (int64_t i = 0; i < l->n; i++)
+        if (!isfinite(l->square[i]) || !isfinite(l->rows[3 * i + 1]))
+            return fail(CODE_NUMERIC,
+                        "row %lld of the model: without it the mean of '%s' is beyond the range of numbers, "
+                        "as its %s is so uncertain: leave the row out, or fit without --transform",
+                        (long long)i + 1, ct_gp_output(gp)->name,
+                        ct_transform_name(ct_gp_transform(gp).kind));
+    return GO_ON;
 }
 
 void left_out_free(left_out *l) { free(l->rows); }

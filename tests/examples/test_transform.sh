@@ -152,4 +152,9 @@ says 'a target over 280 decades' 'nlml' "$ctgp" fit wide.csv --target y --transf
     --model wide.ctgp --kernel 'scale * rbf'
 bad 'a mean beyond all numbers' 3 "line [23]: the mean of 'y' is beyond the range of numbers, as its log" \
     "$ctgp" predict wide.ctgp <(cut -d, -f1 new.csv) --out no.csv
+bad 'the same by leave-one-out' 3 "row 1 of the model: .* the mean of 'y' is beyond the range of numbers" \
+    "$ctgp" loo wide.ctgp --json --out no.csv
+bad 'and in a comparison' 3 "row 1 of the model: .* the mean of 'y' is beyond the range of numbers" \
+    "$ctgp" compare wide.ctgp wide.ctgp
+that 'nothing is written there' test ! -e no.csv
 plan
