@@ -36,20 +36,26 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
     return ct__gp_check_numbers(gp, X, what);
 }
 
-ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)
+ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *out)
 {
     bool narrow = ct_tensor_dtype(out) == CT_F32;
-    const size_t bytes = (size_t)ct_tensor_count(out) * sizeof *host;
-    ct_status shared = ct__group_take(gp->options.group, gp->device, CT_OK, host, bytes);
-    if (shared) return shared;
     for (int64_t i = 0; i < ct_tensor_count(out); i++)
         if (!isfinite(narrow ? (float)host[i] : host[i]))
             return ct_device_fail(gp->device, CT_ENUMERIC,
                                   "element %lld of the result is %g, which %s does not hold: %s",
                                   (long long)i, host[i], ct_dtype_name(ct_tensor_dtype(out)),
                                   narrow ? "take f64" : "bring the data to a scale near 1");
+    return CT_OK;
+}
+
+ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)
+{
+    const size_t bytes = (size_t)ct_tensor_count(out) * sizeof *host;
+    ct_status s = ct__group_take(gp->options.group, gp->device, CT_OK, host, bytes);
+    if (!s) s = ct__gp_check_results(gp, host, out);
+    if (s) return s;
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_tensor_shape(out), host);
-    ct_status s = t ? ct_copy(t, out) : CT_ENOMEM;
+    s = t ? ct_copy(t, out) : CT_ENOMEM;
     ct_release(t);
     return s;
 }

@@ -1,5 +1,7 @@
 /* A model of z = g(y) for a target on another scale: likelihoods, densities and moments of y against
  * scikit-learn and scipy, files, rows that come and go, refusals, failing allocations. */
+#include <float.h>
+
 #include "gp_device.h"
 
 #include "alloc.h"
@@ -411,7 +413,7 @@ static void nonsense_is_refused(void **state)
     ct_release(X), ct_release(y), ct_release(lacking), ct_release(none), ct_release(shares);
 
     ct_gp *gp = reference_model(&transform_table[0]);
-    const double far[] = { 1, 800 }, negative[] = { 1, -1 };
+    const double far[] = { 1, 800 }, negative[] = { 1, -1 }, low[] = { 1, 400 }, certain[] = { 0.5, 1 };
     ct_tensor *t = tensor(CT_F64, ct_shape1(2), far), *v = tensor(CT_F64, ct_shape1(2), negative),
               *three = empty(3), *whole = ct_empty(device, CT_I64, ct_shape1(2));
     assert_int_equal(ct_gp_untransform(NULL, t), CT_EINVAL);
@@ -426,8 +428,41 @@ static void nonsense_is_refused(void **state)
     assert_failed(ct_gp_untransform_moments(gp, t, v), device, CT_EINVAL, "variance: row 1 is -1");
     near_all("as it was", t, far, 2, 0);
     near_all("as it was, too", v, negative, 2, 0);
+    /* exp(400) is a number, and its square is not. */
+    assert_ok(ct_write(t, low, sizeof low), ct_message(device));
+    assert_ok(ct_write(v, certain, sizeof certain), ct_message(device));
+    assert_failed(ct_gp_untransform_moments(gp, t, v), device, CT_ENUMERIC, "element 1 of the result is inf");
+    near_all("the mean as it was", t, low, 2, 0);
+    near_all("the variance as it was", v, certain, 2, 0);
     ct_release(t), ct_release(v), ct_release(three), ct_release(whole);
     ct_gp_free(gp);
+}
+
+/* A y at the end of the domain that rounding of z moves out of it. */
+static void ends_of_the_domain(void **state)
+{
+    (void)state;
+    const struct {
+        ct_transform_kind kind;
+        double y[4];
+    } end[] = { { CT_TRANSFORM_LOGIT, { 0.5, 1 - DBL_EPSILON / 2, 0.2, 0.1 } },
+                { CT_TRANSFORM_LOG, { 1, DBL_MAX, 2, 3 } } };
+    ct_tensor *X = tensor(CT_F32, ct_shape2(4, 1), transform_X);
+    for (int k = 0; k < 2; k++) {
+        const ct_gp_options how = { .transform = end[k].kind, .standardize = CT_STANDARDIZE_NONE };
+        ct_tensor *y = tensor(CT_F64, ct_shape1(4), end[k].y), *inner = ct_tensor_slice(y, 0, 2, 4, 1),
+                  *outer = ct_tensor_slice(y, 0, 0, 2, 1), *two = ct_tensor_slice(X, 0, 0, 2, 1);
+        assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf"), &how), device, CT_EINVAL, "y: row 1 ");
+        ct_gp *gp = ct_gp_new(two, inner, ct_kernel_parse("rbf"), &how);
+        assert_gp(gp, device);
+        const double nlml = ct_gp_nlml_value(gp);
+        assert_failed(ct_gp_append(gp, two, outer, NULL), device, CT_EINVAL, "y: row 3 ");
+        assert_int_equal(ct_gp_points(gp), 2);
+        assert_true(ct_gp_nlml_value(gp) == nlml);
+        ct_gp_free(gp);
+        ct_release(y), ct_release(inner), ct_release(outer), ct_release(two);
+    }
+    ct_release(X);
 }
 
 /* The k-th allocation fails: no leak, and CT_ENOMEM. */
@@ -494,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_file_has_the_transform),
         cmocka_unit_test(a_checkpoint_has_the_transform),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(ends_of_the_domain),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);

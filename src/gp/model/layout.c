@@ -159,7 +159,7 @@ static void transform(ct__stream *s, ct_gp *gp)
     if (s->version < CT__TRANSFORM && (s->version || !t->kind)) return;
     t->kind = (ct_transform_kind)ct__stream_small(s, (int)t->kind, CT_TRANSFORM_SQRT);
     ct__stream_numbers(s, &t->least, 1, 8);
-    if (!(t->least >= 0)) s->bad = true;
+    if (!(t->least >= 0 && isfinite(t->least))) s->bad = true;
     gp->options.transform = t->kind;
 }
 

@@ -38,6 +38,14 @@ static void check_levels(ct__stream *s, const ct_gp *gp)
     free(index);
 }
 
+/* What the likelihood has from the transform. */
+static void restore_slopes(ct__stream *s, ct_gp *gp)
+{
+    const ct_status status = ct__target_sum_slopes(gp);
+    s->bad = status;
+    s->no_memory = status == CT_ENOMEM;
+}
+
 /* The basis on the data, and what goes with the factor. */
 static void restore_trend(ct__stream *s, ct_gp *gp)
 {
@@ -61,7 +69,7 @@ static void read_body(ct__stream *s, ct_gp *gp)
     free(kernel);
     ct__model_body(s, gp);
     if (gp->level) check_levels(s, gp);
-    if (!s->bad && ct__target_sum_slopes(gp)) ct__stream_lacks_memory(s);
+    if (!s->bad) restore_slopes(s, gp);
     if (!s->bad && gp->basis) restore_trend(s, gp);
     gp->factor.ready = !s->bad;
     if (!gp->factor.L) ct__gp_drop_factor(gp);

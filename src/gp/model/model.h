@@ -175,7 +175,7 @@ ct_tensor *ct__target_of(ct_gp *gp, const ct_tensor *y, bool first);
 /* y, and log g'(y), of a standardised s. */
 double ct__target_at(const ct_gp *gp, double s);
 double ct__target_slope(const ct_gp *gp, double s);
-/* Sets log_slopes from the model's rows. */
+/* Sets log_slopes from the model's rows. CT_EINVAL for a y whose rounding is outside of the domain. */
 ct_status ct__target_sum_slopes(ct_gp *gp);
 /* What -log p(y) of all rows has beside that of the standardised ones. */
 static inline double ct__target_volume(const ct_gp *gp)
@@ -270,6 +270,8 @@ ct_status ct__gp_check_numbers(ct_gp *gp, const ct_tensor *t, const char *what);
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
+/* CT_ENUMERIC where out cannot hold one of these numbers. */
+ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *out);
 /* Host numbers, those of process 0 in a group, into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */

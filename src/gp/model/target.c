@@ -59,10 +59,19 @@ ct_status ct__target_sum_slopes(ct_gp *gp)
     gp->log_slopes = 0;
     if (gp->transform.kind == CT_TRANSFORM_NONE) return CT_OK;
     double *s = ct__gp_doubles(gp->y);
-    if (!s) return ct_last_status(gp->device);
-    for (int64_t i = 0; i < gp->n; i++) gp->log_slopes += ct__target_slope(gp, s[i]);
+    ct_status status = s ? CT_OK : ct_last_status(gp->device);
+    for (int64_t i = 0; i < gp->n && !status; i++) {
+        const double slope = ct__target_slope(gp, s[i]);
+        gp->log_slopes += slope;
+        if (!isfinite(slope))
+            status = ct_device_fail(gp->device, CT_EINVAL,
+                                    "y: row %lld is too near the end of what the transform %s takes, %s: leave "
+                                    "such rows out",
+                                    (long long)i, ct_transform_name(gp->transform.kind),
+                                    ct_transform_domain(gp->transform.kind));
+    }
     free(s);
-    return CT_OK;
+    return status;
 }
 
 /* -- predictions in the units of y ----------------------------------------------------------------------- */
@@ -98,6 +107,8 @@ ct_status ct_gp_untransform_moments(ct_gp *gp, ct_tensor *mean, ct_tensor *varia
                                (long long)i, spread[i]);
         ct_transform_moments(gp->transform, of[i], spread[i], &of[i], &spread[i]);
     }
+    if (!s) s = ct__gp_check_results(gp, of, mean);
+    if (!s) s = ct__gp_check_results(gp, spread, variance);
     if (!s) s = ct__gp_deliver(gp, of, mean);
     if (!s) s = ct__gp_deliver(gp, spread, variance);
     free(of);
