@@ -211,6 +211,8 @@ int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_nois
 
 /* What --transform says; none for NULL. */
 int transform_settings(const char *text, ct_transform_kind *kind);
+/* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
+ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
 /* "log(y)", what the model's parameters are of; into `text`. */
 const char *target_text(const ct_gp *gp, char *text, size_t size);
 /* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */

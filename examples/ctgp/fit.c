@@ -45,8 +45,8 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, c
  * scored on the rows that are held back. Takes the plan's kernel over. */
 static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d, plan p)
 {
-    ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
-              *noise = NULL;
+    ct_tensor *X = frame_tensor(f, cols, d, s->dtype),
+              *y = target_tensor(f, cols[d], s->gp.transform, s->dtype), *noise = NULL;
     ct_column of_noise = { 0 };
     ct_gp *gp = NULL;
     effort e;

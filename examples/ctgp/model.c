@@ -100,7 +100,7 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
         result = fail(CODE_DATA, "%s: no row has a value in every %s", f->path,
                       y ? "column that the model uses" : "input column");
     if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
-    if (result == GO_ON && y) *y = frame_tensor(f, &target, 1, ct_gp_dtype(gp));
+    if (result == GO_ON && y) *y = target_tensor(f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
     if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
     if (result == GO_ON && noise) result = take_noise(f, gp, told, y != NULL, noise);
     free(cols);

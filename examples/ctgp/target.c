@@ -12,6 +12,11 @@ int transform_settings(const char *text, ct_transform_kind *kind)
     return result;
 }
 
+ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype)
+{
+    return frame_tensor(f, &col, 1, kind ? CT_F64 : dtype);
+}
+
 const char *target_text(const ct_gp *gp, char *text, size_t size)
 {
     const ct_transform_kind kind = ct_gp_transform(gp).kind;

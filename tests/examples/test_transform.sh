@@ -114,6 +114,10 @@ says 'a trend of the log' 'x +' "$ctgp" fit skew.csv --target y --drop batch --t
     --mean '1 + x' --model trend.ctgp
 says 'the leave-one-out objective' 'nlml' "$ctgp" fit skew.csv --target y --drop batch --transform log \
     --quiet --objective loo --model loo.ctgp
+printf 'x,y\n0,0.5\n1,0.999999999\n2,0.7\n3,0.2\n' >shares.csv
+says 'a share that f32 would make 1' 'features=1' "$ctgp" fit shares.csv --target y --transform logit \
+    --quiet --dtype f32 --kernel 'scale * rbf' --model narrow.ctgp
+says 'such a row appended' 'n=8 appended=4' "$ctgp" append narrow.ctgp shares.csv --model more.ctgp
 says 'none is no transform' '"transform": "none"' "$ctgp" fit skew.csv --target y --drop batch \
     --transform none --quiet --json --model none.ctgp
 if command -v gnuplot >/dev/null; then
