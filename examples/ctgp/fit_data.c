@@ -251,6 +251,7 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
                     kept == 1 ? "" : "s");
     for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
     if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
-    if (result == GO_ON && !s->gp.transform) tell_skewed(f, cols[d]);
+    const bool given = s->gp.noise == CT_NOISE_GIVEN || s->gp.noise == CT_NOISE_GIVEN_PLUS;
+    if (result == GO_ON && !s->gp.transform && !given) tell_skewed(f, cols[d]);
     return result;
 }

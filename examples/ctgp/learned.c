@@ -37,7 +37,8 @@ static bool is_near(const ct_gp *gp, double a, double b, double largest)
     return fabs(a - b) <= 64 * (ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON) * largest;
 }
 
-/* The largest magnitude of each input and of the target, [d + 1]. */
+/* The largest magnitude of each input and of the target, [d + 1]. The rounding of a log is one of its size, and
+ * exp makes it relative: that of the target counts as larger then. */
 static void find_largest(const ct_gp *gp, const double *x, const double *y, double *largest)
 {
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -45,6 +46,7 @@ static void find_largest(const ct_gp *gp, const double *x, const double *y, doub
         largest[j] = 0;
         for (int64_t i = 0; i < n; i++) largest[j] = fmax(largest[j], fabs(j < d ? x[i * d + j] : y[i]));
     }
+    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) largest[d] *= fmax(1, fabs(log(largest[d])) / 16);
 }
 
 /* Keeps of the chosen rows those of the model, which are in the same order. */

@@ -102,6 +102,13 @@ near 'held-back rows are covered' "$(field coverage95 out)" 0.95 0.08
 sed 's/,a,/,1,/; s/,b,/,2,/' skew.csv >two.csv
 that 'no hint for one that is not skewed' bash -c '! "$1" fit two.csv --target batch --drop y --quiet 2>&1 |
     grep -q skewed' - "$ctgp"
+awk -F, 'NR == 1 { print "x,y,err"; next } { print $1 "," $3 "e-140,0.1" }' skew.csv >tiny.csv
+awk -F, 'NR == 1 { print "x,y,err"; next } { print $1 "," $3 ",0.1" }' skew.csv >err.csv
+that 'no hint beside a noise that is given' bash -c '! "$1" fit err.csv --target y --noise-column err \
+    --quiet 2>&1 | grep -q skewed' - "$ctgp"
+says 'a log far from 0' 'nlml' "$ctgp" fit tiny.csv --target y --drop err --quiet --transform log \
+    --kernel 'scale * rbf' --model tiny.ctgp
+says 'whose rows are found again' 'folds=' "$ctgp" loo tiny.ctgp tiny.csv --by x
 says 'all rows' 'nlml' "$ctgp" fit skew.csv --target y --drop batch --quiet --transform log --model log.ctgp
 says 'a comparison of the two' 'log.ctgp (has|is).*densities' "$ctgp" compare plain.ctgp log.ctgp
 says 'on a table' 'log.ctgp (has|is).*densities' "$ctgp" compare plain.ctgp log.ctgp skew.csv
