@@ -244,6 +244,29 @@ CT__INLINE T NAME(power)(T x, int n)
 #define COS2PI(x)  FN(ct__cos2pi)(x, FUSED)
 #define POWI(x, n) NAME(power)(x, n)
 
+/* CT_COV_CATEGORY of one column, with δ = [x ≠ z]: s = w δ, so one exponential serves all pairs, and
+ * k = δ e⁻ʷ + (1 - δ) is exact. False if the weight is out of range. */
+TARGET CT__INLINE bool NAME(one_category)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
+                                          NAME(node_space) * w, T *value)
+{
+    const int64_t column = p->dims[n->dims];
+    const NAME(vec) weight = NAME(spread)(p, p->weight + n->dims * p->lanes);
+    NAME(vec) e = { 0 };
+    bool good = true;
+    for (int l = 0; l < L; l++) e[l] = EXP(-weight[l]), good = good && weight[l] == weight[l];
+    for (int64_t r = 0, at = 0; r < t->rows && good; r++) {
+        const NAME(vec) x = NAME(spread)(p, NAME(point)(p, t->i + r) + column * p->x_col);
+        const T *z = p->z + column * p->z_row + t->j;
+        for (int64_t j = 0; j < t->width; j += L, at += L) {
+            const NAME(vec) d = NAME(apart)(true, x, LOAD(z + j)), y = MAD(d, e, 1 - d);
+            VEC(w->s + at) = weight * d;
+            VEC(value + at) = y;
+            VEC(w->slope + at) = -y;
+        }
+    }
+    return good;
+}
+
 /* A profile's values on a strip and, with `slopes`, ∂k/∂s and ∂k/∂a */
 TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
                                   NAME(node_space) * w, T *value, bool slopes)
@@ -252,6 +275,8 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
     const T a = n->extra < 0 ? 1 : p->theta[n->extra];
     const int degree = n->degree;
     (void)degree;
+    w->wild = false;
+    if (n->code == CT_COV_CATEGORY && n->n_dims == 1 && NAME(one_category)(p, n, t, w, value)) return;
     w->wild = NAME(geometry)(p, n, t, w->s);
     switch (n->code) {
 #define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, by_s, by_a) \
