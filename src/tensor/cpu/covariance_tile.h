@@ -227,6 +227,8 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
     return wild;
 }
 
+#include "covariance_index.h"
+
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
 CT__INLINE T NAME(power)(T x, int n)
@@ -243,29 +245,6 @@ CT__INLINE T NAME(power)(T x, int n)
 #define SIN2PI(x)  FN(ct__sin2pi)(x, FUSED)
 #define COS2PI(x)  FN(ct__cos2pi)(x, FUSED)
 #define POWI(x, n) NAME(power)(x, n)
-
-/* CT_COV_CATEGORY of one column, with δ = [x ≠ z]: s = w δ, so one exponential serves all pairs, and
- * k = δ e⁻ʷ + (1 - δ) is exact. False if the weight is out of range. */
-TARGET CT__INLINE bool NAME(one_category)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
-                                          NAME(node_space) * w, T *value)
-{
-    const int64_t column = p->dims[n->dims];
-    const NAME(vec) weight = NAME(spread)(p, p->weight + n->dims * p->lanes);
-    NAME(vec) e = { 0 };
-    bool good = true;
-    for (int l = 0; l < L; l++) e[l] = EXP(-weight[l]), good = good && weight[l] == weight[l];
-    for (int64_t r = 0, at = 0; r < t->rows && good; r++) {
-        const NAME(vec) x = NAME(spread)(p, NAME(point)(p, t->i + r) + column * p->x_col);
-        const T *z = p->z + column * p->z_row + t->j;
-        for (int64_t j = 0; j < t->width; j += L, at += L) {
-            const NAME(vec) d = NAME(apart)(true, x, LOAD(z + j)), y = MAD(d, e, 1 - d);
-            VEC(w->s + at) = weight * d;
-            VEC(value + at) = y;
-            VEC(w->slope + at) = -y;
-        }
-    }
-    return good;
-}
 
 /* A profile's values on a strip and, with `slopes`, ∂k/∂s and ∂k/∂a */
 TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
@@ -311,8 +290,6 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
 #undef POWI
 
 /* -- values ---------------------------------------------------------------------------------------------- */
-
-#include "covariance_index.h"
 
 /* The values of all nodes on a strip; the root's go to `out`. */
 TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,
