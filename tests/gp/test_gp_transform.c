@@ -303,7 +303,7 @@ static void assert_equal_models(ct_gp *a, ct_gp *b, double tolerance)
     assert_close(ct_gp_nlml_value(a), ct_gp_nlml_value(b), tolerance, 0);
     assert_ok(ct_gp_predict(a, Xs, of_a, NULL), ct_message(device));
     assert_ok(ct_gp_predict(b, Xs, of_b, NULL), ct_message(device));
-    double *wanted = gp_host(of_a), u[3], value[2];
+    double *wanted = gp_host(of_a), u[4] = { 0 }, value[2]; /* the mean last */
     near_all("the other model", of_b, wanted, M, tolerance);
     for (int i = 0; i < 3; i++) u[i] = log(transform_theta[i]);
     assert_ok(ct_gp_objective(a, u, &value[0], NULL), ct_message(device));
