@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cotangent/outputs.h>
+
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
 #include "gp/model/trend.h"
@@ -122,6 +124,8 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
         goal.factor ? (ct_var){ 0 }
         : gp->trend ? ct__gp_restricted(gp->kernel, g.theta, g.X, g.residual, g.variance,
                                         ct_constant(gp->tape, gp->H))
+        : gp->shared ? ct_outputs_nlml_shared(gp->kernel, g.theta, g.X, ct_constant(gp->tape, gp->shared),
+                                              g.variance)
         : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
         : grid.group ? ct__gp_nlml_on(&grid, gp->kernel, g.theta, g.X, g.residual, g.variance)
         : loo        ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
@@ -189,7 +193,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
     ct_tape_reset(gp->tape);
     status = ct__group_meet(gp->options.group, gp->device, status, NULL);
     if (!status) gp->factor.jitter = jitter;
-    if (!status) gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
+    if (!status) gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale) + gp->log_units;
     if (!status && gp->trend) status = ct__gp_restrict(gp, true);
     if (status) ct__gp_drop_factor(gp);
     if (status) return status;
@@ -223,7 +227,7 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
         gradient[i] -= slope * unit;
         if (ct__gp_positive(gp, i)) gradient[i] *= s[i];
     }
-    *value += (double)gp->n * log(gp->y_scale) + ct__trend_constant(gp);
+    *value += (double)gp->n * log(gp->y_scale) + gp->log_units + ct__trend_constant(gp);
     free(s);
     status = as_process_0(gp, status, value, 1);
     if (!status) status = as_process_0(gp, CT_OK, jitter, 1);

@@ -38,8 +38,7 @@ static ct_status update(ct_gp *gp, ct_gp *fresh, const int64_t *gone, int64_t co
     return CT_OK;
 }
 
-/* α and the likelihood that go with a new L. CT_ENUMERIC where they are nothing but rounding. */
-static ct_status complete(ct_gp *gp)
+ct_status ct__gp_complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
     ct__graph g = ct__gp_present(gp, gp->factor.jitter);
@@ -56,7 +55,7 @@ static ct_status complete(ct_gp *gp)
     ct__packed_diagonal(c, &L, L_diagonal);
     ct_prim_flag_pivots(c, ct__gp_rounding(gp->dtype), C_diagonal, L_diagonal, alpha);
     ct__nlml_value(c, y, alpha, L_diagonal, nlml);
-    gp->factor.nlml = ct_call_item(c, nlml) + (double)gp->n * log(gp->y_scale);
+    gp->factor.nlml = ct_call_item(c, nlml) + (double)gp->n * log(gp->y_scale) + gp->log_units;
     gp->factor.alpha = ct_tensor_of(c, alpha);
     ct_scope_close(c);
     ct_status s = ct_tape_status(gp->tape);
@@ -85,12 +84,13 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     bool made = fresh.X && fresh.y && !fresh.given == !gp->given;
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     fresh.trend = NULL;
+    fresh.shared = NULL; /* the outputs have their own */
     fresh.H = fresh.detrended = NULL;
     if (!s && gp->basis) s = ct__trend_make(&fresh, false);
     fresh.factor = (ct__gp_factor){ .jitter = gp->factor.jitter };
     if (!s && gp->factor.ready && quicker(gp, gone, count)) s = update(gp, &fresh, gone, count);
     *gp = fresh;
-    if (!s && gp->factor.L) s = complete(gp);
+    if (!s && gp->factor.L) s = ct__gp_complete(gp);
     if (s == CT_ENUMERIC || (!s && before.factor.ready && !gp->factor.L)) {
         ct__gp_drop_factor(gp);
         s = ct__gp_factorise(gp);

@@ -47,6 +47,10 @@ struct ct_gp {
     ct_column *column;       /* [d + 1]: the inputs, then the output; options has them */
     ct_column *noise_column; /* a block of its own, or NULL; options has it */
     ct__gp_factor factor;
+    /* Of the model of several outputs (outputs/): of standardised outputs (n, p) whose likelihoods the objective
+     * adds up, instead of y's; NULL: none. And what the units of its outputs add to every likelihood. */
+    ct_tensor *shared;
+    double log_units;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
@@ -126,6 +130,9 @@ ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, cons
 ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+ct_status ct__gp_check_spread(ct_device *device, double deviation, const char *what, int64_t column);
 /* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
  * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
  * columns, and shift and scale to their means and standard deviations, or without `standardize`, and for
@@ -205,6 +212,9 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
+/* alpha and the likelihood that go with an L that is there, and its jitter. CT_ENUMERIC where they are nothing
+ * but rounding. */
+ct_status ct__gp_complete(ct_gp *gp);
 /* The model on its tape, in s coordinates. */
 typedef struct ct__graph {
     ct_var theta, noise, mean;    /* leaves or constants; mean: c, then the slopes, as one vector */

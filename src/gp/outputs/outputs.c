@@ -1,0 +1,248 @@
+/* Several outputs as an object, and the models of single ones. With SHARED these have the whole's X and
+ * factor, their own y and α = C⁻¹y, and its parameters in their own units. */
+#include "outputs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+/* -- building -------------------------------------------------------------------------------------------- */
+
+/* Names and texts in one block: as the p - 1 inputs and the output of a model. */
+static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
+{
+    if (columns)
+        return ct__gp_copy_columns(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
+                                   p - 1);
+    ct_column *numbered = ct__gp_alloc(device, (uint64_t)p, sizeof *numbered);
+    char(*name)[24] = numbered ? ct__gp_alloc(device, (uint64_t)p, sizeof *name) : NULL;
+    for (int64_t j = 0; j < p && name; j++) {
+        snprintf(name[j], sizeof name[j], "y%lld", (long long)j);
+        numbered[j] = (ct_column){ .name = name[j] };
+    }
+    ct_column *copy = name ? copy_columns(device, p, numbered) : NULL;
+    free(name);
+    free(numbered);
+    return copy;
+}
+
+ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p, int64_t d,
+                              const ct_column *columns)
+{
+    ct_outputs *o = ct__gp_alloc(device, 1, sizeof *o);
+    if (!o) return NULL;
+    *o = (ct_outputs){ .device = device, .kind = kind, .p = p, .d = d };
+    o->column = copy_columns(device, p, columns);
+    if (o->column) o->shift = ct__gp_alloc(device, 2 * (uint64_t)p, sizeof *o->shift);
+    if (o->shift) o->model = ct__gp_alloc(device, (uint64_t)p, sizeof *o->model);
+    if (!o->model) {
+        ct_outputs_free(o);
+        return NULL;
+    }
+    o->scale = o->shift + p;
+    return o;
+}
+
+void ct__outputs_changed(ct_outputs *o)
+{
+    for (int64_t j = 0; j < o->p; j++) {
+        ct_gp_free(o->model[j]);
+        o->model[j] = NULL;
+    }
+    o->of = NULL;
+}
+
+void ct_outputs_free(ct_outputs *o)
+{
+    if (!o) return;
+    if (o->model) ct__outputs_changed(o);
+    ct_gp_free(o->whole);
+    free(o->model);
+    free(o->shift);
+    free(o->column);
+    free(o);
+}
+
+/* -- what they are --------------------------------------------------------------------------------------- */
+
+int64_t ct_outputs_count(const ct_outputs *o) { return o ? o->p : 0; }
+ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o) { return o ? o->kind : CT_OUTPUTS_EACH; }
+ct_device *ct_outputs_device(const ct_outputs *o) { return o ? o->device : NULL; }
+ct_gp *ct_outputs_whole(const ct_outputs *o) { return o ? o->whole : NULL; }
+
+int64_t ct_outputs_find(const ct_outputs *o, const char *name)
+{
+    for (int64_t j = 0; o && name && j < o->p; j++)
+        if (!strcmp(o->column[j].name, name)) return j;
+    return -1;
+}
+
+/* -- a single one ---------------------------------------------------------------------------------------- */
+
+/* The prior of v' = origin + r v for that of v. */
+static ct_prior moved(ct_prior prior, double origin, double r)
+{
+    switch (prior.kind) {
+    case CT_PRIOR_NORMAL: return (ct_prior){ prior.kind, origin + r * prior.a, r * prior.b };
+    case CT_PRIOR_LOG_NORMAL: return (ct_prior){ prior.kind, prior.a + log(r), prior.b };
+    case CT_PRIOR_GAMMA: return (ct_prior){ prior.kind, prior.a, prior.b / r };
+    case CT_PRIOR_HALF_CAUCHY:
+    case CT_PRIOR_SOFT_LOWER: return (ct_prior){ prior.kind, r * prior.a, prior.b };
+    case CT_PRIOR_NONE: break;
+    }
+    return prior;
+}
+
+/* The parameters, which are in the whole's units, in those of gp: what the tape sees stays, to the bit. */
+static ct_status change_units(ct_gp *gp, const ct_gp *whole)
+{
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < gp->n_params && !s; i++) {
+        ct_param *p = &gp->param[i];
+        const double r = ct__gp_unit(gp, i) / ct__gp_unit(whole, i),
+                     origin = ct__gp_origin(gp, i) - r * ct__gp_origin(whole, i), kept = gp->s[i];
+        p->value = origin + r * p->value;
+        p->lower = fmin(origin + r * p->lower, p->value);
+        p->upper = fmax(origin + r * p->upper, p->value);
+        p->prior = moved(p->prior, origin, r);
+        s = ct__gp_pass_on(gp, i);
+        gp->s[i] = kept;
+    }
+    return s;
+}
+
+/* The column's values from the whole's, and α with the factor that the two have in common. */
+static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
+{
+    double *y = ct__gp_doubles(o->whole->shared);
+    if (!y) return ct_last_status(o->device);
+    for (int64_t i = 0; i < gp->n; i++) y[i] = y[i * o->p + j];
+    ct_release(gp->y);
+    ct_release(gp->shared);
+    ct_release(gp->factor.alpha);
+    gp->shared = gp->factor.alpha = NULL;
+    gp->y = ct__gp_tensor(o->device, gp->dtype, ct_shape2(gp->n, 1), y);
+    free(y);
+    gp->factor.ready = false;
+    const ct_status s = gp->y ? ct__gp_complete(gp) : ct_last_status(o->device);
+    if (s != CT_ENUMERIC) return s;
+    return ct_device_fail(o->device, s, "output '%.64s': its likelihood is not finite", o->column[j].name);
+}
+
+/* Into gp, a copy of the whole. */
+static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
+{
+    const ct_gp_options named = { .inputs = gp->column, .output = &o->column[j] };
+    ct_column *columns = ct__gp_copy_columns(o->device, &named, gp->d);
+    if (!columns) return CT_ENOMEM;
+    ct__gp_take_columns(gp, columns);
+    gp->y_shift = o->shift[j];
+    gp->y_scale = gp->y_spread = o->scale[j];
+    gp->log_units = 0;
+    ct_status s = change_units(gp, o->whole);
+    return s ? s : take_column(o, gp, j);
+}
+
+ct_gp *ct__outputs_extract(const ct_outputs *o, int64_t j)
+{
+    ct_gp *gp = ct_gp_copy(o->whole);
+    if (!gp || !extract(o, gp, j)) return gp;
+    ct_gp_free(gp);
+    return NULL;
+}
+
+ct_gp *ct_outputs_model(ct_outputs *o, int64_t j)
+{
+    if (!o) return NULL;
+    if (j < 0 || j >= o->p) {
+        ct_device_fail(o->device, CT_EINDEX, "ct_outputs_model: output %lld of %lld", (long long)j,
+                       (long long)o->p);
+        return NULL;
+    }
+    if (!o->whole) return o->model[j];
+    if (ct__gp_factorise(o->whole)) return NULL;
+    if (o->of != o->whole->factor.L) ct__outputs_changed(o);
+    o->of = o->whole->factor.L;
+    if (!o->model[j]) o->model[j] = ct__outputs_extract(o, j);
+    return o->model[j];
+}
+
+/* -- all of them ----------------------------------------------------------------------------------------- */
+
+double ct_outputs_nlml(ct_outputs *o)
+{
+    double sum = 0;
+    if (o && o->kind == CT_OUTPUTS_JOINT) return ct_gp_nlml_value(o->whole);
+    for (int64_t j = 0; o && j < o->p; j++) sum += ct_gp_nlml_value(ct_outputs_model(o, j));
+    return o ? sum : NAN;
+}
+
+ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options)
+{
+    if (!o) return CT_EINVAL;
+    if (!o->whole) return ct_gp_fit_many(o->model, o->p, options, NULL);
+    ct__outputs_changed(o);
+    return ct_gp_fit(o->whole, options);
+}
+
+/* C[(i, j), (l, j)] = V[i, l], between other outputs 0. */
+static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, double *C)
+{
+    const int64_t p = o->p;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < m; l++) C[(i * p + j) * m * p + l * p + j] = V[i * m + l];
+}
+
+/* Outputs that have nothing in common once the parameters are known. */
+static ct_status predict_each(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean, double *C)
+{
+    ct_tensor *of_mean = ct_empty(o->device, CT_F64, ct_shape1(m)),
+              *of_C = ct_empty(o->device, CT_F64, ct_shape2(m, m));
+    double *V = ct__gp_alloc(o->device, (uint64_t)(m * m + m), sizeof *V), *one = V + m * m;
+    ct_status s = of_mean && of_C && V ? CT_OK : CT_ENOMEM;
+    for (int64_t j = 0; j < o->p && !s; j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        s = gp ? ct_gp_predict_full(gp, Xs, noisy, of_mean, of_C) : ct_last_status(o->device);
+        if (!s) s = ct__gp_read(of_mean, one);
+        if (!s) s = ct__gp_read(of_C, V);
+        for (int64_t i = 0; i < m && !s; i++) mean[i * o->p + j] = one[i];
+        if (!s) place(o, j, m, V, C);
+    }
+    free(V);
+    ct_release(of_mean);
+    ct_release(of_C);
+    return s;
+}
+
+static ct_status check_out(const ct_outputs *o, const ct_tensor *t, int64_t rows, int64_t cols, const char *what)
+{
+    if (t && ct_tensor_ndim(t) == 2 && ct_tensor_dim(t, 0) == rows && ct_tensor_dim(t, 1) == cols &&
+        ct_tensor_dtype(t) <= CT_F32 && ct_tensor_device(t) == o->device)
+        return CT_OK;
+    return ct_device_fail(o->device, CT_ESHAPE, "%s must be (%lld, %lld), f64 or f32, on the models' device", what,
+                          (long long)rows, (long long)cols);
+}
+
+ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
+                                  ct_tensor *covariance)
+{
+    if (!o) return CT_EINVAL;
+    ct_gp *first = ct_outputs_model(o, 0);
+    ct_status s = first ? ct__gp_check_inputs(first, Xs, "Xs") : ct_last_status(o->device);
+    if (s) return s;
+    const int64_t m = ct_tensor_dim(Xs, 0), mp = m * o->p;
+    if (mean) s = check_out(o, mean, m, o->p, "mean");
+    if (!s) s = check_out(o, covariance, mp, mp, "covariance");
+    if (!s)
+        s = ct__gp_reserve(o->device, 16 * (uint64_t)mp * (uint64_t)mp, false, "the joint distribution of the outputs",
+                           "take fewer points at a time");
+    double *room = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *room);
+    if (!s && !room) s = CT_ENOMEM;
+    if (!s) s = predict_each(o, Xs, noisy, m, room + mp * mp, room);
+    if (!s && mean) s = ct__gp_deliver(first, room + mp * mp, mean);
+    if (!s) s = ct__gp_deliver(first, room, covariance);
+    free(room);
+    return s;
+}

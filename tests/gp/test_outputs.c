@@ -1,0 +1,480 @@
+/* Several outputs: against the dense formulas, the models of single outputs, and themselves from a file. */
+#include "gp_device.h"
+
+#include <cotangent/gradcheck.h>
+#include <cotangent/io.h>
+#include <cotangent/ops.h>
+#include <cotangent/outputs.h>
+
+#include "reference/outputs_tables.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { N = OUTPUTS_N, P = OUTPUTS_P, NEW = OUTPUTS_NEW, ROWS = sizeof outputs_table / sizeof *outputs_table };
+
+static char path[256];
+static const ct_column names[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
+
+static ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
+{
+    ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
+    ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
+    ct_release(f64);
+    return t;
+}
+
+static ct_tensor *ones(ct_shape shape) { return assert_tensor(ct_full(device, CT_F64, shape, 1), device); }
+
+static void assert_outputs(const ct_outputs *o)
+{
+    if (!o) fail_msg("no outputs: %s", ct_message(device));
+}
+
+/* |a - b| <= tolerance max(|b|, unit), where b is not NaN */
+static void assert_near(const char *what, const double *a, const double *b, int64_t n, double tolerance, double unit)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(b[i]) && !(fabs(a[i] - b[i]) <= tolerance * fmax(unit, fabs(b[i]))))
+            fail_msg("%s, element %lld: %.17g is not %.17g", what, (long long)i, a[i], b[i]);
+}
+
+/* Outputs of the table's first rows with the parameters of a row of it. */
+static ct_outputs *make(const struct outputs_row *row, int64_t rows, ct_dtype dtype)
+{
+    const bool joint = row->name[0] == 'j';
+    ct_tensor *X = tensor(dtype, ct_shape2(rows, 2), outputs_X),
+              *Y = tensor(CT_F64, ct_shape2(rows, P), strchr(row->name, ',') ? outputs_Y_missing : outputs_Y);
+    const ct_outputs_options how = { .kind = joint ? CT_OUTPUTS_JOINT : CT_OUTPUTS_SHARED, .outputs = names, .rank = 2 };
+    ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(joint ? "rbf(ard)" : "scale * rbf(ard)"), &how);
+    ct_release(X), ct_release(Y);
+    assert_outputs(o);
+    ct_gp *whole = ct_outputs_whole(o);
+    assert_int_equal(ct_gp_params(whole), row->n_params);
+    for (int64_t i = 0; i < row->n_params; i++) {
+        ct_param p = *ct_gp_param(whole, i);
+        p.value = row->theta[i];
+        assert_ok(ct_gp_set_param(whole, i, &p), ct_message(device));
+    }
+    return o;
+}
+
+/* -- against the table ----------------------------------------------------------------------------------- */
+
+static void check_values(const struct outputs_row *row, ct_outputs *o)
+{
+    ct_gp *whole = ct_outputs_whole(o);
+    const int64_t n = ct_gp_params(whole);
+    double u[16], value, gradient[16], nlml = ct_outputs_nlml(o);
+    assert_near(row->name, &nlml, &row->nlml, 1, 1e-11, 1);
+    for (int64_t i = 0; i < n; i++)
+        u[i] = ct_gp_param(whole, i)->any_sign ? row->theta[i] : log(row->theta[i]);
+    assert_ok(ct_gp_objective(whole, u, &value, gradient), ct_message(device));
+    assert_near("objective", &value, &row->nlml, 1, 1e-11, 1);
+    assert_near("gradient", gradient, row->gradient, n, 1e-10, 1);
+}
+
+static void check_predictions(const struct outputs_row *row, ct_outputs *o)
+{
+    ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X), *mean = tensor(CT_F64, ct_shape2(NEW, P), row->mean),
+              *C = tensor(CT_F64, ct_shape2(NEW * P, NEW * P), row->covariance),
+              *one = tensor(CT_F64, ct_shape1(NEW), row->mean), *variance = tensor(CT_F64, ct_shape1(NEW), row->mean),
+              *left = assert_tensor(ct_zeros(device, CT_F64, ct_shape1(N)), device);
+    assert_ok(ct_outputs_predict_full(o, Xs, false, mean, C), ct_message(device));
+    double *m = gp_host(mean), *c = gp_host(C);
+    assert_near("mean", m, row->mean, NEW * P, 1e-11, 0);
+    assert_near("covariance", c, row->covariance, NEW * P * NEW * P, 1e-10, 1e-9);
+    for (int64_t j = 0; j < P; j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        assert_gp(gp, device);
+        assert_string_equal(ct_gp_output(gp)->name, names[j].name);
+        assert_int_equal(ct_gp_dims(gp), 2);
+        assert_ok(ct_gp_predict(gp, Xs, one, variance), ct_message(device));
+        double *a = gp_host(one), *v = gp_host(variance);
+        for (int64_t i = 0; i < NEW; i++) {
+            assert_near("mean of one", &a[i], &row->mean[i * P + j], 1, 1e-11, 0);
+            assert_near("variance of one", &v[i], &row->covariance[(i * P + j) * (NEW * P + 1)], 1, 1e-10, 0);
+        }
+        free(a), free(v);
+    }
+    ct_release(Xs), ct_release(mean), ct_release(C), ct_release(one), ct_release(variance), ct_release(left);
+    free(m), free(c);
+}
+
+static void check_left_out(const struct outputs_row *row, ct_outputs *o)
+{
+    for (int64_t j = 0; j < P; j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        const int64_t n = ct_gp_points(gp);
+        ct_tensor *mean = assert_tensor(ct_zeros(device, CT_F64, ct_shape1(n)), device);
+        assert_ok(ct_gp_loo(gp, mean, NULL, NULL), ct_message(device));
+        double *m = gp_host(mean);
+        for (int64_t i = 0, k = 0; i < N; i++)
+            if (!isnan(row->left_out[i * P + j]))
+                assert_near("leave-one-out", &m[k++], &row->left_out[i * P + j], 1, 1e-10, 0);
+        free(m);
+        ct_release(mean);
+    }
+}
+
+static void the_dense_formulas(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 1; r++) {
+        ct_outputs *o = make(&outputs_table[r], N, CT_F64);
+        check_values(&outputs_table[r], o);
+        check_predictions(&outputs_table[r], o);
+        check_left_out(&outputs_table[r], o);
+        ct_outputs_free(o);
+    }
+}
+
+/* -- the op of outputs with one factor ------------------------------------------------------------------- */
+
+/* The sum of ct_gp_nlml over the columns. */
+static ct_var column_by_column(const ct_kernel *k, const ct_var *in, int64_t p)
+{
+    ct_var sum = { 0 };
+    for (int64_t j = 0; j < p; j++) {
+        ct_var v = ct_gp_nlml(k, in[0], in[1], ct_slice(in[2], 1, j, j + 1, 1), in[3]);
+        sum = j ? ct_add(sum, v) : v;
+    }
+    return sum;
+}
+
+static void the_op_is_the_sum(void **state)
+{
+    (void)state;
+    ct_kernel *k = ct_kernel_parse("scale * matern52(ard) + linear");
+    assert_ok(ct_kernel_bind(k, 3), ct_kernel_message(k));
+    for (int variant = 0; variant < 12; variant++) {
+        const int64_t n = (int64_t[]){ 1, 7, 300 }[variant % 3], p = 1 + variant % 4;
+        const ct_dtype dtype = variant < 6 ? CT_F64 : CT_F32;
+        ct_tape *tape = ct_tape_new(device);
+        ct_tensor *t[] = { ct_rand_uniform(device, dtype, ct_shape1(ct_kernel_params(k)), 1, 0),
+                           ct_rand_normal(device, dtype, ct_shape2(n, 3), 1, 1),
+                           ct_rand_normal(device, dtype, ct_shape2(n, p), 1, 2),
+                           ct_rand_uniform(device, dtype, ct_shape1(variant % 2 ? n : 1), 1, 3) };
+        ct_var in[4], by[2][4], v[2];
+        for (int i = 0; i < 4; i++) {
+            ct_var raw = ct_leaf(tape, t[i]);
+            in[i] = i == 0 || i == 3 ? ct_shift(raw, 0.3) : raw;
+            ct_release(t[i]);
+        }
+        v[0] = ct_outputs_nlml_shared(k, in[0], in[1], in[2], in[3]);
+        v[1] = column_by_column(k, in, p);
+        const double tolerance = dtype == CT_F64 ? 1e-11 : 2e-3, unit = dtype == CT_F64 ? 1 : (double)n;
+        double a = ct_item(v[0]), b = ct_item(v[1]);
+        assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+        assert_near("value", &a, &b, 1, tolerance, unit);
+        for (int recorded = 0; recorded < 2; recorded++) {
+            for (int side = 0; side < 2; side++)
+                assert_ok(ct_grad(v[side], ct_scalar(tape, dtype, 1.5), in, by[side], 4,
+                                  recorded && !side ? CT_GRAD_RECORD : CT_GRAD_KEEP),
+                          ct_tape_message(tape));
+            for (int i = 0; i < 4; i++) {
+                double *x = gp_host(ct_value(by[0][i])), *y = gp_host(ct_value(by[1][i]));
+                assert_near("gradient", x, y, ct_tensor_count(ct_value(by[1][i])), 100 * tolerance, unit);
+                free(x), free(y);
+            }
+        }
+        ct_tape_free(tape);
+    }
+    ct_kernel_free(k);
+}
+
+static void the_op_refuses(void **state)
+{
+    (void)state;
+    ct_kernel *k = ct_kernel_parse("rbf");
+    assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
+    const ct_shape shapes[][4] = {
+        { ct_shape1(1), ct_shape2(4, 2), ct_shape1(4), ct_shape1(1) },
+        { ct_shape1(1), ct_shape2(4, 2), ct_shape2(5, 2), ct_shape1(1) },
+        { ct_shape1(1), ct_shape2(4, 2), ct_shape2(4, 0), ct_shape1(1) },
+        { ct_shape1(1), ct_shape2(4, 2), ct_shape2(4, 2), ct_shape1(2) },
+        { ct_shape1(1), ct_shape2(4, 3), ct_shape2(4, 2), ct_shape1(1) },
+        { ct_shape2(2, 1), ct_shape2(4, 2), ct_shape2(4, 2), ct_shape1(1) },
+        { ct_shape1(1), ct_shape3(2, 4, 2), ct_shape2(4, 2), ct_shape1(1) },
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        ct_tape *tape = ct_tape_new(device);
+        ct_var in[4];
+        for (int j = 0; j < 4; j++) {
+            ct_tensor *t = ones(shapes[i][j]);
+            in[j] = ct_leaf(tape, t);
+            ct_release(t);
+        }
+        ct_outputs_nlml_shared(k, in[0], in[1], in[2], in[3]);
+        assert_status(ct_tape_status(tape), CT_ESHAPE, ct_tape_message(tape));
+        ct_tape_free(tape);
+    }
+    ct_kernel_free(k);
+}
+
+/* Equal rows without noise: NaN, and told. */
+static void a_singular_covariance_is_flagged(void **state)
+{
+    (void)state;
+    ct_kernel *k = ct_kernel_parse("rbf");
+    assert_ok(ct_kernel_bind(k, 1), ct_kernel_message(k));
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *t[] = { ones(ct_shape1(1)), ones(ct_shape2(6, 1)),
+                       ones(ct_shape2(6, 2)), ct_zeros(device, CT_F64, ct_shape1(1)) };
+    ct_var in[4];
+    for (int i = 0; i < 4; i++) in[i] = ct_leaf(tape, t[i]), ct_release(t[i]);
+    assert_true(isnan(ct_item(ct_outputs_nlml_shared(k, in[0], in[1], in[2], in[3]))));
+    assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
+    ct_tape_free(tape);
+    ct_kernel_free(k);
+}
+
+/* -- fits ------------------------------------------------------------------------------------------------ */
+
+static ct_outputs *fitted(ct_outputs_kind kind, int64_t n)
+{
+    gp_data s = gp_data_new(device, CT_F64, n, 2);
+    double *Y = malloc((size_t)(3 * n) * sizeof *Y);
+    for (int64_t i = 0; i < n; i++) {
+        Y[3 * i] = s.y_host[i];
+        Y[3 * i + 1] = 100 - 7 * s.y_host[i] + (double)(i % 3);
+        Y[3 * i + 2] = 0.01 * s.y_host[(i * 7) % n];
+    }
+    ct_tensor *all = tensor(CT_F64, ct_shape2(n, 3), Y);
+    ct_outputs *o = ct_outputs_new(s.X, all, ct_kernel_parse("scale * rbf(ard)"),
+                                   &(ct_outputs_options){ .kind = kind, .outputs = names });
+    assert_outputs(o);
+    assert_ok(ct_outputs_fit(o, &(ct_fit_options){ .restarts = 1 }), ct_message(device));
+    ct_release(all);
+    free(Y);
+    gp_data_free(&s);
+    return o;
+}
+
+static void a_shared_fit_lowers_the_sum(void **state)
+{
+    (void)state;
+    ct_outputs *o = fitted(CT_OUTPUTS_SHARED, 40);
+    ct_gp *whole = ct_outputs_whole(o);
+    assert_true(ct_fit_converged(ct_gp_report(whole).end));
+    const double objective = ct_gp_report(whole).objective, nlml = ct_outputs_nlml(o);
+    assert_near("objective", &objective, &nlml, 1, 1e-10, 1);
+    for (int64_t i = 0; i < ct_gp_params(whole); i++) { /* a minimum */
+        for (int side = -1; side <= 1; side += 2) {
+            ct_param before = *ct_gp_param(whole, i), p = before;
+            p.value *= 1 + 0.01 * side;
+            assert_ok(ct_gp_set_param(whole, i, &p), ct_message(device));
+            assert_true(ct_outputs_nlml(o) >= nlml - 1e-7);
+            assert_ok(ct_gp_set_param(whole, i, &before), ct_message(device));
+        }
+    }
+    /* what the outputs have in common, in their own units */
+    ct_gp *a = ct_outputs_model(o, 0), *b = ct_outputs_model(o, 1);
+    assert_near("lengthscale", &(double){ gp_get(a, "rbf.lengthscale[0]") }, &(double){ gp_get(b, "rbf.lengthscale[0]") },
+                1, 0, 0);
+    const double share = gp_get(whole, "noise.variance") / gp_get(whole, "scale.variance");
+    for (int64_t j = 0; j < 3; j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        const double own = gp_get(gp, "noise.variance") / gp_get(gp, "scale.variance");
+        assert_near("share of the noise", &own, &share, 1, 1e-12, 0);
+    }
+    ct_outputs_free(o);
+}
+
+static void each_is_a_model_of_its_own(void **state)
+{
+    (void)state;
+    ct_outputs *o = fitted(CT_OUTPUTS_EACH, 30);
+    gp_data s = gp_data_new(device, CT_F64, 30, 2);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
+    assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .restarts = 1 }), ct_message(device));
+    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+        assert_true(ct_gp_param(gp, i)->value == ct_gp_param(ct_outputs_model(o, 0), i)->value);
+    assert_null(ct_outputs_whole(o));
+    assert_int_equal(ct_outputs_find(o, "c"), 2);
+    assert_int_equal(ct_outputs_find(o, "d"), -1);
+    ct_gp_free(gp);
+    ct_outputs_free(o);
+    gp_data_free(&s);
+}
+
+/* -- rows more ------------------------------------------------------------------------------------------- */
+
+static void assert_same_models(ct_outputs *a, ct_outputs *b, double tolerance)
+{
+    ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X);
+    for (int64_t j = 0; j < ct_outputs_count(a); j++) {
+        double *out[2][2];
+        for (int k = 0; k < 2; k++) {
+            ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(NEW)), *variance = ct_empty(device, CT_F64, ct_shape1(NEW));
+            ct_gp *gp = ct_outputs_model(k ? b : a, j);
+            assert_gp(gp, device);
+            assert_ok(ct_gp_predict_noisy(gp, Xs, mean, variance), ct_message(device));
+            out[k][0] = gp_host(mean), out[k][1] = gp_host(variance);
+            ct_release(mean), ct_release(variance);
+        }
+        for (int i = 0; i < 2; i++) {
+            assert_near(i ? "variance" : "mean", out[0][i], out[1][i], NEW, tolerance, 0);
+            free(out[0][i]), free(out[1][i]);
+        }
+    }
+    ct_release(Xs);
+}
+
+static void rows_are_appended(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 1; r++) {
+        ct_outputs *all = make(&outputs_table[r], N, CT_F64);
+        const double *Y = strchr(outputs_table[r].name, ',') ? outputs_Y_missing : outputs_Y;
+        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *all_Y = tensor(CT_F64, ct_shape2(N, P), Y);
+        ct_tensor *X2 = ct_tensor_slice(X, 0, 4, N, 1), *Y2 = ct_tensor_slice(all_Y, 0, 4, N, 1);
+        ct_outputs *o = make(&outputs_table[r], N, CT_F64);
+        assert_same_models(o, all, 0);
+        assert_ok(ct_outputs_append(o, X2, Y2, NULL), ct_message(device));
+        ct_outputs *twice = make(&outputs_table[r], N, CT_F64);
+        assert_ok(ct_outputs_append(twice, X2, Y2, NULL), ct_message(device));
+        assert_same_models(o, twice, 1e-11);
+        assert_true(ct_outputs_nlml(o) != ct_outputs_nlml(all));
+        ct_outputs_free(o), ct_outputs_free(all), ct_outputs_free(twice);
+        ct_release(X), ct_release(all_Y), ct_release(X2), ct_release(Y2);
+    }
+}
+
+/* -- files ----------------------------------------------------------------------------------------------- */
+
+static void the_same_bits_come_back(void **state)
+{
+    (void)state;
+    for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_SHARED; kind++) {
+        for (int bare = 0; bare < 2; bare++) {
+            ct_outputs *o = fitted((ct_outputs_kind)kind, 20);
+            assert_ok(ct_outputs_save(o, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));
+            ct_outputs *back = ct_outputs_load(device, path);
+            assert_outputs(back);
+            assert_int_equal(ct_outputs_kind_of(back), kind);
+            assert_int_equal(ct_outputs_count(back), 3);
+            assert_int_equal(ct_outputs_find(back, "b"), 1);
+            assert_same_models(o, back, bare ? 1e-12 : 0);
+            assert_null(ct_gp_load(device, path));
+            assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
+            assert_non_null(strstr(ct_message(device), "ct_outputs_load"));
+            assert_ok(ct_outputs_fit(back, NULL), ct_message(device));
+            ct_outputs_free(o), ct_outputs_free(back);
+        }
+    }
+}
+
+static void a_model_is_one_output(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 12, 2);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_outputs *o = ct_outputs_load(device, path);
+    assert_outputs(o);
+    assert_int_equal(ct_outputs_count(o), 1);
+    assert_string_equal(ct_gp_output(ct_outputs_model(o, 0))->name, "y");
+    assert_ok(ct_outputs_save(o, path, NULL), ct_message(device));
+    ct_gp *back = ct_gp_load(device, path);
+    assert_gp(back, device);
+    ct_gp_free(gp), ct_gp_free(back), ct_outputs_free(o);
+    gp_data_free(&s);
+}
+
+static void all_damage_is_seen(void **state)
+{
+    (void)state;
+    ct_outputs *o = make(&outputs_table[0], 3, CT_F64);
+    assert_ok(ct_outputs_save(o, path, NULL), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    unsigned char *b = file.data;
+    for (size_t i = 0; i < 2 * file.size; i++) {
+        const size_t length = i < file.size ? file.size : i - file.size;
+        if (i < file.size) b[i] ^= 4;
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(b, 1, length, f), length);
+        fclose(f);
+        if (i < file.size) b[i] ^= 4;
+        assert_null(ct_outputs_load(device, path));
+        assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
+    }
+    ct_bytes_free(device, &file);
+    ct_outputs_free(o);
+}
+
+/* -- what is refused, and memory ------------------------------------------------------------------------- */
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y),
+              *missing = tensor(CT_F64, ct_shape2(N, P), outputs_Y_missing), *given = ones(ct_shape1(N)),
+              *whole = ct_zeros(device, CT_I64, ct_shape2(N, P)), *flat = ones(ct_shape2(N, P));
+#define REFUSED(X, Y, status, text, ...)                                                                   \
+    assert_refused(ct_outputs_new(X, Y, ct_kernel_parse("rbf"), &(ct_outputs_options){ __VA_ARGS__ }), device, \
+                   status, text)
+    REFUSED(NULL, Y, CT_EINVAL, "X is NULL", 0);
+    REFUSED(X, NULL, CT_EINVAL, "Y is NULL", 0);
+    REFUSED(Y, X, CT_EINVAL, "no kind 7", .kind = 7);
+    REFUSED(X, whole, CT_EDTYPE, "f64 or f32", 0);
+    REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
+    REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED, .model = { .mean = CT_MEAN_LINEAR });
+    REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
+            .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
+#undef REFUSED
+    ct_outputs *o = ct_outputs_new(X, flat, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = CT_OUTPUTS_SHARED });
+    assert_outputs(o); /* constant outputs have a deviation of 1 */
+    assert_null(ct_outputs_model(o, 3));
+    assert_status(ct_last_status(device), CT_EINDEX, ct_message(device));
+    assert_failed(ct_outputs_predict_full(o, Y, false, NULL, Y), device, CT_ESHAPE, "columns");
+    assert_failed(ct_outputs_predict_full(o, X, false, NULL, Y), device, CT_ESHAPE, "covariance must be (27, 27)");
+    assert_failed(ct_outputs_append(o, X, NULL, NULL), device, CT_EINVAL, "NULL");
+    assert_failed(ct_outputs_append(o, X, missing, NULL), device, CT_EINVAL, "NaN");
+    assert_failed(ct_outputs_append(o, Y, Y, NULL), device, CT_ESHAPE, "(k, 2)");
+    assert_failed(ct_outputs_append(o, X, Y, Y), device, CT_ESHAPE, "noise");
+    assert_failed(ct_outputs_fit(o, &(ct_fit_options){ .objective = CT_OBJECTIVE_LOO }), device, CT_EUNSUPPORTED,
+                  "likelihood");
+    assert_failed(ct_outputs_save(o, NULL, NULL), device, CT_EINVAL, "path");
+    assert_null(ct_outputs_load(device, NULL));
+    assert_null(ct_outputs_load(device, "/nowhere/at/all"));
+    assert_status(ct_outputs_fit(NULL, NULL), CT_EINVAL, "");
+    assert_status(ct_outputs_append(NULL, X, Y, NULL), CT_EINVAL, "");
+    assert_status(ct_outputs_save(NULL, path, NULL), CT_EINVAL, "");
+    assert_status(ct_outputs_predict_full(NULL, X, false, NULL, Y), CT_EINVAL, "");
+    assert_null(ct_outputs_model(NULL, 0));
+    assert_null(ct_outputs_whole(NULL));
+    assert_true(isnan(ct_outputs_nlml(NULL)));
+    assert_int_equal(ct_outputs_count(NULL), 0);
+    assert_int_equal(ct_outputs_find(NULL, "a"), -1);
+    assert_null(ct_outputs_of(NULL, 2));
+    ct_gp *gp = ct_outputs_model(o, 0);
+    assert_null(ct_outputs_of((ct_gp *[]){ gp, gp }, 2));
+    assert_status(ct_last_status(device), CT_EINVAL, ct_message(device));
+    ct_outputs_free(NULL);
+    ct_outputs_free(o);
+    ct_release(X), ct_release(Y), ct_release(missing), ct_release(given), ct_release(whole), ct_release(flat);
+}
+
+int main(void)
+{
+    gp_temporary(path);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_dense_formulas),
+        cmocka_unit_test(the_op_is_the_sum),
+        cmocka_unit_test(the_op_refuses),
+        cmocka_unit_test(a_singular_covariance_is_flagged),
+        cmocka_unit_test(a_shared_fit_lowers_the_sum),
+        cmocka_unit_test(each_is_a_model_of_its_own),
+        cmocka_unit_test(rows_are_appended),
+        cmocka_unit_test(the_same_bits_come_back),
+        cmocka_unit_test(a_model_is_one_output),
+        cmocka_unit_test(all_damage_is_seen),
+        cmocka_unit_test(bad_input_is_refused),
+    };
+    int result = cmocka_run_group_tests(tests, open_check_device, close_device);
+    unlink(path);
+    return result;
+}
