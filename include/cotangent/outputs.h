@@ -89,6 +89,13 @@ CT_API ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options);
  * without batches. C̄ = ½ (p C⁻¹ - AAᵀ), A = C⁻¹R: one factorisation for all columns. */
 CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var R, ct_var noise);
 
+/* ½ tr(RᵀA) + ½ log det C + np/2 log 2π with C = B ⊗ K + diag(noise) ⊗ I and vec A = C⁻¹ vec R, as an op on the
+ * tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
+ * gradients in all four. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of JOINT
+ * uses it on a CPU where no value is missing and the kernel is a product. CT_EUNSUPPORTED on a GPU.
+ * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */
+CT_API ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise);
+
 /* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d): element (ip + j,
  * lp + q) is that of output j at point i with output q at point l, in the product of their units. With `noisy`
  * of new observations. Between outputs it is 0 but for JOINT. Memory as for ct_gp_predict_full at mp points. */

@@ -81,7 +81,9 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
     if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
     const uint64_t outputs = gp->shared ? (uint64_t)ct_tensor_count(gp->shared) * ct_dtype_size(gp->dtype) : 0;
-    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp) + 4 * outputs;
+    const uint64_t rows = gp->in_grid ? (uint64_t)(gp->n / gp->in_grid) : 0,
+                   grid = 12 * rows * rows * ct_dtype_size(gp->dtype);
+    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp) + 4 * outputs + grid;
 }
 
 /* Into *f; release with conclude. A failure is the fit's. */

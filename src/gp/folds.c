@@ -185,6 +185,8 @@ ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, 
     if (gp->options.mean == CT_MEAN_BASIS)
         return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                               "ct_gp_cross_validate: with a trend rows are left out one by one (ct_gp_loo)");
+    if (gp->lens)
+        return ct__lens_refuse(gp, "ct_gp_cross_validate", "its rows are left out one by one (ct_gp_loo)");
     ct__gp_enter(gp);
     for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
     if (!s)

@@ -85,6 +85,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     fresh.trend = NULL;
     fresh.shared = NULL; /* the outputs have their own */
+    fresh.in_grid = 0;
     fresh.H = fresh.detrended = NULL;
     if (!s && gp->basis) s = ct__trend_make(&fresh, false);
     fresh.factor = (ct__gp_factor){ .jitter = gp->factor.jitter };
@@ -121,6 +122,7 @@ static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const ch
 
 static ct_status check_alone(const ct_gp *gp, const char *who)
 {
+    if (gp->lens) return ct__lens_refuse(gp, who, "ct_outputs_append adds rows to all outputs");
     if (ct__group_is_one(gp->options.group)) return CT_OK;
     return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                           "%s: a model over many processes keeps its rows: make a new one", who);

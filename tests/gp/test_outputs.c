@@ -120,7 +120,7 @@ static void check_left_out(const struct outputs_row *row, ct_outputs *o)
 static void the_dense_formulas(void **state)
 {
     (void)state;
-    for (int r = 0; r < 1; r++) {
+    for (int r = 0; r < ROWS; r++) {
         ct_outputs *o = make(&outputs_table[r], N, CT_F64);
         check_values(&outputs_table[r], o);
         check_predictions(&outputs_table[r], o);
@@ -324,7 +324,7 @@ static void assert_same_models(ct_outputs *a, ct_outputs *b, double tolerance)
 static void rows_are_appended(void **state)
 {
     (void)state;
-    for (int r = 0; r < 1; r++) {
+    for (int r = 0; r < ROWS; r++) {
         ct_outputs *all = make(&outputs_table[r], N, CT_F64);
         const double *Y = strchr(outputs_table[r].name, ',') ? outputs_Y_missing : outputs_Y;
         ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *all_Y = tensor(CT_F64, ct_shape2(N, P), Y);
@@ -346,7 +346,7 @@ static void rows_are_appended(void **state)
 static void the_same_bits_come_back(void **state)
 {
     (void)state;
-    for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_SHARED; kind++) {
+    for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_JOINT; kind++) {
         for (int bare = 0; bare < 2; bare++) {
             ct_outputs *o = fitted((ct_outputs_kind)kind, 20);
             assert_ok(ct_outputs_save(o, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));

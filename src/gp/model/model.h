@@ -51,6 +51,8 @@ struct ct_gp {
      * adds up, instead of y's; NULL: none. And what the units of its outputs add to every likelihood. */
     ct_tensor *shared;
     double log_units;
+    int64_t in_grid, pivot; /* infer/joint.c: outputs whose likelihood is one of Kronecker products, or 0 */
+    struct ct__lens *lens; /* NULL: none */
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
@@ -103,6 +105,26 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
 ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column);
 /* The length of the longest name or level. */
 size_t ct__gp_longest_text(const ct_gp *gp);
+
+/* -- lens.c ---------------------------------------------------------------------------------------------- */
+
+/* A model of pairs of a point and an output, seen from one output: the last column of X, the output's code, is
+ * hidden, and its rows are those of this code. Callers meet only these rows and the other columns. */
+typedef struct ct__lens {
+    int64_t code, n, row[]; /* [n], rising */
+} ct__lens;
+
+/* Gives gp, whose noise is by output, that lens. */
+ct_status ct__lens_set(ct_gp *gp, int64_t code);
+/* Rows, and columns of X, as callers meet them. */
+static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->lens ? gp->lens->n : gp->n; }
+static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->d - (gp->lens != NULL); }
+/* Of x (n, cols) the rows that callers meet become the first ones. */
+void ct__lens_pick(const ct_gp *gp, double *x, int64_t cols);
+/* Xs (m, ct__gp_cols), in the units of the data, as the model has its points: (m, d). */
+ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs);
+/* CT_EUNSUPPORTED for a model with a lens. */
+ct_status ct__lens_refuse(const ct_gp *gp, const char *who, const char *remedy);
 
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
@@ -231,6 +253,13 @@ ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
+
+/* -- joint.c --------------------------------------------------------------------------------------------- */
+
+/* Sets in_grid and pivot for a joint model, whose rows are pairs of a point and an output. */
+ct_status ct__joint_find_grid(ct_gp *gp);
+/* The likelihood of a model in a grid, from the parameters, the residual and the noises (in_grid). */
+ct_var ct__joint_nlml(const ct_gp *gp, ct_var theta, ct_var residual, ct_var noise, double jitter);
 
 /* -- mixed.c --------------------------------------------------------------------------------------------- */
 

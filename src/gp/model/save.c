@@ -86,6 +86,7 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
+    if (gp->lens) return ct__lens_refuse(gp, "ct_gp_save", "ct_outputs_save saves all outputs");
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
     ct__stream s = { .device = gp->device };

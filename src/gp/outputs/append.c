@@ -1,4 +1,5 @@
 /* Rows more for several outputs. Copies are changed, and take the place of what was there if all went well. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "outputs.h"
@@ -36,9 +37,8 @@ static ct_tensor *extended(const ct_outputs *o, const ct__answers *a)
     return t;
 }
 
-static ct_status append_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, const ct_tensor *noise)
+static ct_status append_shared(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_tensor *noise)
 {
-    ct__answers_scale(o, a);
     ct_tensor *shared = extended(o, a), *Y = NULL, *y = NULL;
     if (shared) Y = ct_from(o->device, CT_F64, ct_shape2(a->n, a->p), a->y);
     if (Y) y = ct_tensor_slice(Y, 1, 0, 1, 1);
@@ -53,7 +53,7 @@ static ct_status append_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a
     }
     ct_release(fresh->shared);
     fresh->shared = shared;
-    for (int64_t j = 0; j < o->p; j++) fresh->log_units += (double)a->n * log(o->scale[j]);
+    fresh->log_units += ct__answers_log_units(o, a);
     ct__outputs_changed(o);
     ct_gp_free(o->whole);
     o->whole = fresh;
@@ -72,7 +72,13 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
                               (long long)ct_tensor_dim(X, 0));
     ct_status s = ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, o->kind != CT_OUTPUTS_SHARED,
                                    "ct_outputs_append: Y", &a);
-    if (!s && a.n) s = o->whole ? append_shared(o, X, &a, noise) : append_each(o, X, &a, noise);
+    if (!s && o->whole) ct__answers_scale(o, &a);
+    if (!s && noise && o->kind == CT_OUTPUTS_JOINT)
+        s = ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: the noise of joint outputs is not given");
+    if (!s && a.n)
+        s = o->kind == CT_OUTPUTS_EACH     ? append_each(o, X, &a, noise)
+            : o->kind == CT_OUTPUTS_SHARED ? append_shared(o, X, &a, noise)
+                                           : ct__joint_append(o, X, &a);
     free(a.y);
     return s;
 }

@@ -4,6 +4,7 @@
  *     for each output: text name, u32 kind, f64 shift, scale; these two are 0 and 1 for EACH
  *     EACH:    p models, each from the version of its file on
  *     SHARED:  the whole in this form; in dtype: the standardised outputs (n p)
+ *     JOINT:   the whole in this form, of pairs
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
@@ -105,15 +106,27 @@ static bool consistent(const ct_outputs *o)
         if (!same) return false;
     }
     const ct_gp *w = o->whole;
+    bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->n_levels == o->p && w->d > 1;
+    for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->level[j] == (double)j;
+    if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
     return !w || (w->mean_at < 0 && !w->basis && w->y_shift == 0 && w->y_scale == 1 && w->y_spread > 0 &&
                   w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
-static void read_shared(ct__stream *s, ct_outputs *o)
+/* What the whole has beside its model. */
+static void read_rest(ct__stream *s, ct_outputs *o)
 {
     ct_gp *w = o->whole;
-    ct__stream_tensor(s, &w->shared, w->dtype, ct_shape2(w->n, o->p));
-    for (int64_t j = 0; j < o->p; j++) w->log_units += (double)w->n * log(o->scale[j]);
+    if (o->kind == CT_OUTPUTS_SHARED) {
+        ct__stream_tensor(s, &w->shared, w->dtype, ct_shape2(w->n, o->p));
+        for (int64_t j = 0; j < o->p; j++) w->log_units += (double)w->n * log(o->scale[j]);
+        return;
+    }
+    double *level = ct__gp_doubles(w->given);
+    if (!level || ct__joint_find_grid(w)) ct__stream_lacks_memory(s);
+    for (int64_t i = 0; i < w->n && level; i++) w->log_units += log(o->scale[(int64_t)level[i]]);
+    free(level);
+    o->d = w->d - 1;
 }
 
 /* False with the reason on the device. */
@@ -126,7 +139,7 @@ static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
         *(whole ? &o->whole : &o->model[j]) = gp;
         o->d = gp->d;
     }
-    if (consistent(o) && o->kind == CT_OUTPUTS_SHARED) read_shared(s, o);
+    if (o->whole && consistent(o)) read_rest(s, o);
     if (s->no_memory)
         ct_device_fail(o->device, CT_ENOMEM, "%.200s: no memory for the outputs", path);
     else if (s->bad || !consistent(o) || ct__stream_left(s))

@@ -29,6 +29,13 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: noise in the units of y is for CT_OUTPUTS_EACH");
+    if (o->kind == CT_OUTPUTS_SHARED) return CT_OK;
+    if (m->noise != CT_NOISE_LEARNED)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: joint outputs learn a noise for each: CT_NOISE_LEARNED");
+    if (o->rank < 0 || o->rank > p || o->rank > CT_COV_MOST_RANK)
+        return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: a rank of %d for %lld outputs", o->rank,
+                              (long long)p);
     return CT_OK;
 }
 
@@ -63,15 +70,6 @@ static ct_status make_each(ct_outputs *o, const ct_tensor *X, const ct__answers 
     return s;
 }
 
-/* Σ of the logs of the units of all values. */
-static double log_units(const ct_outputs *o, const ct__answers *a)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < a->n * a->p; i++)
-        if (!isnan(a->y[i])) sum += log(o->scale[i % a->p]);
-    return sum;
-}
-
 /* Takes the kernel over. The first output stands for y. */
 static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, ct_kernel *kernel,
                              const ct_outputs_options *options)
@@ -87,7 +85,7 @@ static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, 
     ct_release(y);
     if (o->whole) {
         o->whole->shared = shared;
-        o->whole->log_units = log_units(o, a);
+        o->whole->log_units = ct__answers_log_units(o, a);
         return CT_OK;
     }
     ct_release(shared);
@@ -102,13 +100,14 @@ static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, ct_
     const bool missing = o->kind != CT_OUTPUTS_SHARED;
     ct_status s = ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, missing, "Y", &a);
     if (!s && o->kind != CT_OUTPUTS_EACH) s = ct__answers_standardize(o, &a);
-    if (!s && o->kind == CT_OUTPUTS_SHARED) {
+    if (s || o->kind == CT_OUTPUTS_EACH) {
+        if (!s) s = make_each(o, X, &a, kernel, options);
+        ct_kernel_free(kernel);
+    } else if (o->kind == CT_OUTPUTS_SHARED) {
         s = make_shared(o, X, &a, kernel, options);
-        kernel = NULL;
-    } else if (!s) {
-        s = make_each(o, X, &a, kernel, options);
+    } else {
+        s = ct__joint_make(o, X, &a, kernel, options, of_whole(options, &o->column[0]));
     }
-    ct_kernel_free(kernel);
     free(a.y);
     return s;
 }

@@ -140,9 +140,10 @@ static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
     ct__gp_take_columns(gp, columns);
     gp->y_shift = o->shift[j];
     gp->y_scale = gp->y_spread = o->scale[j];
-    gp->log_units = 0;
+    if (o->kind == CT_OUTPUTS_SHARED) gp->log_units = 0;
     ct_status s = change_units(gp, o->whole);
-    return s ? s : take_column(o, gp, j);
+    if (!s) s = o->kind == CT_OUTPUTS_SHARED ? take_column(o, gp, j) : ct__lens_set(gp, j);
+    return s;
 }
 
 ct_gp *ct__outputs_extract(const ct_outputs *o, int64_t j)
@@ -240,7 +241,8 @@ ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy
                            "take fewer points at a time");
     double *room = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *room);
     if (!s && !room) s = CT_ENOMEM;
-    if (!s) s = predict_each(o, Xs, noisy, m, room + mp * mp, room);
+    if (!s)
+        s = (o->kind == CT_OUTPUTS_JOINT ? ct__joint_predict : predict_each)(o, Xs, noisy, m, room + mp * mp, room);
     if (!s && mean) s = ct__gp_deliver(first, room + mp * mp, mean);
     if (!s) s = ct__gp_deliver(first, room, covariance);
     free(room);
