@@ -4,21 +4,24 @@
 /* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
  * caller takes the lock before loading the model, so that of several appends at once each adds to what the
  * one before has saved. */
-static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const char *model)
+static int append(model_file *m, const char *path, const ct_csv_options *how, const char *out)
 {
+    source t;
     frame data = { 0 };
-    ct_tensor *X = NULL, *y = NULL, *noise = NULL;
-    const ct_gp_save_options saving = { .no_factor = !ct_gp_has_factor(gp) };
-    int result = frame_inputs(&data, gp, path, how, &X, &y, &noise);
-    if (result == GO_ON && (ct_gp_append(gp, X, y, noise) || ct_gp_save_with(gp, model, &saving)))
-        result = fail_device(ct_gp_device(gp), NULL);
+    ct_tensor *X = NULL, *Y = NULL, *noise = NULL;
+    const ct_gp_save_options saving = { .no_factor = !m->factor };
+    int result = source_open(&t, m->device, path);
+    if (result == GO_ON) result = frame_outputs(&data, m, &t, how, &X, &Y, &noise);
+    source_close(&t);
+    if (result == GO_ON && (ct_outputs_append(m->outputs, X, Y, noise) || ct_outputs_save(m->outputs, out, &saving)))
+        result = fail_device(m->device, NULL);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
-        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_gp_points(gp),
-               (long long)data.n_rows, ct_gp_nlml_value(gp), model);
+        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
+               (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
     }
     ct_release(X);
-    ct_release(y);
+    ct_release(Y);
     ct_release(noise);
     frame_close(&data);
     return result;
@@ -26,11 +29,11 @@ static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const 
 
 int run_append(int argc, char **argv)
 {
-    const char *model = NULL, *device_name = NULL, *paths[2];
+    const char *model_path = NULL, *device_name = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
-        { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model },
+        { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model_path },
         DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
@@ -51,18 +54,18 @@ int run_append(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON && !model) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
-    if (result == GO_ON) result = keep_apart("--model", model, "NEW.csv", paths[1]);
+    if (result == GO_ON && !model_path) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
+    if (result == GO_ON) result = keep_apart("--model", model_path, "NEW.csv", paths[1]);
     if (result != GO_ON) return result;
     ct_device *device = ct_device_open(device_name);
     ct_file_lock *lock = NULL;
-    ct_gp *gp = NULL;
+    model_file m = { 0 };
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
-    if (is_file(model) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
-    if (!ct_last_status(device)) gp = ct_gp_load(device, paths[0]);
-    result = gp ? append(gp, paths[1], &how, model) : fail_device(device, NULL);
-    ct_gp_free(gp);
+    if (is_file(model_path) && !ct_device_status(device)) lock = ct_file_lock_take(device, model_path);
+    result = ct_last_status(device) ? fail_device(device, NULL) : model_open(&m, device_name, paths[0], NULL, false);
+    if (result == GO_ON) result = append(&m, paths[1], &how, model_path);
+    model_close(&m);
     ct_file_lock_give(lock);
     ct_device_close(device);
     return result == GO_ON ? CODE_OK : result;

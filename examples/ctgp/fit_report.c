@@ -45,7 +45,7 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");
         json_parameters(stdout, gp);
-        printf("}\n");
+        printf("}");
         return;
     }
     char value[64];

@@ -216,14 +216,53 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
         printf(", ");
         json_sensitivity(each, gp);
     }
-    printf("}\n");
+    printf("}");
+}
+
+/* Of one output. */
+static int tell(ct_gp *gp, bool factor, const char *features, uint64_t seed, bool json)
+{
+    ct_gp_numerics q;
+    double nlml = ct_gp_nlml_value(gp);
+    ct_status inspected = ct_gp_inspect(gp, &q);
+    sensitivity each = { 0 };
+    outliers far = { 0 };
+    column_range *range = NULL;
+    trend t;
+    int result = inspected == CT_ENOMEM ? fail_device(ct_gp_device(gp), NULL) : read_trend(gp, &t);
+    if (result == GO_ON) result = read_ranges(gp, &range);
+    if (result == GO_ON) result = outliers_find(&far, gp);
+    if (result == GO_ON && features) result = sensitivity_make(&each, gp, seed);
+    if (result == GO_ON)
+        (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
+                                         features ? &each : NULL);
+    free(range);
+    outliers_free(&far);
+    sensitivity_free(&each);
+    return result;
+}
+
+/* Of several outputs one after the other, or "outputs": [...] */
+static int tell_all(const model_file *m, bool factor, const char *features, uint64_t seed, bool json)
+{
+    const ct_outputs_kind kind = ct_outputs_kind_of(m->outputs);
+    int result = GO_ON;
+    if (m->several && json) printf("{\"kind\": \"%s\", \"outputs\": [", outputs_name(kind));
+    if (m->several && !json) printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), outputs_name(kind));
+    for (int64_t j = 0; j < m->n && result == GO_ON; j++) {
+        if (m->several) fputs(json ? j ? ", " : "" : "\n", stdout);
+        result = tell(m->gp[j], factor, features, seed, json);
+    }
+    if (json) fputs(m->several ? "]}\n" : "\n", stdout);
+    return result == GO_ON ? CODE_OK : result;
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path, *features = NULL, *seed_text = NULL;
+    const char *json = NULL, *path, *features = NULL, *seed_text = NULL, *output = NULL;
     long seed = 0;
     const option options[] = {
+        OUTPUT_OPTION(output),
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
           &features },
         { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
@@ -241,31 +280,9 @@ int run_info(int argc, char **argv)
     int result = parse_arguments(&c, argc, argv, &path);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
-    result = model_load(NULL, path, &device, &gp);
-    if (result == GO_ON) {
-        ct_gp_numerics q;
-        bool factor = ct_gp_has_factor(gp);
-        double nlml = ct_gp_nlml_value(gp);
-        ct_status inspected = ct_gp_inspect(gp, &q);
-        sensitivity each = { 0 };
-        outliers far = { 0 };
-        column_range *range = NULL;
-        trend t;
-        result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
-        if (result == GO_ON) result = read_ranges(gp, &range);
-        if (result == GO_ON) result = outliers_find(&far, gp);
-        if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
-        if (result == GO_ON)
-            (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
-                                             features ? &each : NULL);
-        free(range);
-        outliers_free(&far);
-        sensitivity_free(&each);
-        if (result == GO_ON) result = CODE_OK;
-    }
-    ct_gp_free(gp);
-    ct_device_close(device);
+    model_file m;
+    result = model_open(&m, NULL, path, output, false);
+    if (result == GO_ON) result = tell_all(&m, m.factor, features, (uint64_t)seed, json != NULL);
+    model_close(&m);
     return result;
 }

@@ -66,8 +66,12 @@ CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 
 CT_API int64_t ct_outputs_count(const ct_outputs *o); /* p */
+/* Values of Y that the outputs have learned. */
+CT_API int64_t ct_outputs_values(const ct_outputs *o);
 CT_API ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o);
 CT_API ct_device *ct_outputs_device(const ct_outputs *o);
+/* The name of output j, owned by the outputs; NULL out of range. */
+CT_API const char *ct_outputs_name(const ct_outputs *o, int64_t j);
 /* The output of that name; -1 if there is none. */
 CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 /* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is that of the

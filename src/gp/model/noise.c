@@ -177,6 +177,7 @@ ct_param ct__noise_param(const ct_gp *gp, int64_t k)
 
 double ct_gp_noise_variance(const ct_gp *gp)
 {
+    if (gp && gp->lens) return gp->param[gp->noise_at + gp->lens->code].value;
     if (!gp || (gp->options.noise != CT_NOISE_LEARNED && gp->options.noise != CT_NOISE_GIVEN_PLUS)) return 0;
     return gp->param[gp->noise_at].value;
 }
@@ -195,12 +196,8 @@ ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X)
 
 ct_status ct__noise_average(const ct_gp *gp, double *variance)
 {
-    if (gp->lens) {
-        *variance = gp->param[gp->noise_at + gp->lens->code].value;
-        return CT_OK;
-    }
     *variance = ct_gp_noise_variance(gp) + gp->given_mean * gp->y_scale * gp->y_scale;
-    if (gp->options.noise != CT_NOISE_BY_LEVEL) return CT_OK;
+    if (gp->options.noise != CT_NOISE_BY_LEVEL || gp->lens) return CT_OK;
     double *index = ct__gp_doubles(gp->given);
     if (!index) return ct_last_status(gp->device);
     for (int64_t i = 0; i < gp->n; i++) *variance += gp->param[gp->noise_at + (int64_t)index[i]].value;

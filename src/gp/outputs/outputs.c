@@ -72,11 +72,24 @@ ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o) { return o ? o->kind : C
 ct_device *ct_outputs_device(const ct_outputs *o) { return o ? o->device : NULL; }
 ct_gp *ct_outputs_whole(const ct_outputs *o) { return o ? o->whole : NULL; }
 
+const char *ct_outputs_name(const ct_outputs *o, int64_t j)
+{
+    return o && j >= 0 && j < o->p ? o->column[j].name : NULL;
+}
+
 int64_t ct_outputs_find(const ct_outputs *o, const char *name)
 {
     for (int64_t j = 0; o && name && j < o->p; j++)
         if (!strcmp(o->column[j].name, name)) return j;
     return -1;
+}
+
+int64_t ct_outputs_values(const ct_outputs *o)
+{
+    int64_t sum = 0;
+    if (o && o->whole) return o->whole->n * (o->kind == CT_OUTPUTS_SHARED ? o->p : 1);
+    for (int64_t j = 0; o && j < o->p; j++) sum += o->model[j]->n;
+    return sum;
 }
 
 /* -- a single one ---------------------------------------------------------------------------------------- */
