@@ -212,6 +212,7 @@ typedef struct model_file {
     ct_gp **gp;          /* [n], borrowed */
     int64_t n;
     bool several; /* the file has more than one */
+    bool joint;   /* which learn from each other */
     bool factor;  /* and their factors */
 } model_file;
 
@@ -222,6 +223,8 @@ typedef struct model_file {
 /* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
 int model_open(model_file *m, const char *device_name, const char *path, const char *output, bool one);
 void model_close(model_file *m);
+/* Of leave-one-out with joint outputs, a note on standard error. */
+void tell_joint(const model_file *m);
 /* Parses a table, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
  * cols[d + 1]: the column of its noise; these two or -1. */
 int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);

@@ -53,7 +53,8 @@ int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, sco
 int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing,
                     held *h, int64_t *all);
 
-/* The result for one output, as text or without the end of the line as JSON. test.n = 0: no row is held
+void fit_print_parameters(const ct_gp *gp);
+/* The result for one output, of which the parameters are printed unless they are those of all outputs, as text or without the end of the line as JSON. test.n = 0: no row is held
  * back. */
 void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
                       const outliers *far, double nlml, score test);

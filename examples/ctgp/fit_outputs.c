@@ -11,8 +11,14 @@ static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *own)
     own[d] = cols[fit_place(d, j)];
 }
 
-static void begin(const settings *s, int64_t j)
+/* Of outputs with one model its parameters first, in the units of the standardised outputs. */
+static void begin(const settings *s, const ct_outputs *o, int64_t j)
 {
+    if (!s->json && !j && s->outputs) {
+        printf("%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
+        fit_print_parameters(ct_outputs_whole(o));
+        print_levels(ct_outputs_whole(o));
+    }
     if (s->json) printf(j ? ", " : "{\"kind\": \"%s\", \"outputs\": [", outputs_name(s->outputs));
     if (!s->json) printf("%s:\n", s->targets[j]);
 }
@@ -28,7 +34,7 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
         lesson one = l[s->outputs ? 0 : j];
         one.gp = ct_outputs_model(o, j);
         columns_of(cols, d, j, own);
-        begin(s, j);
+        begin(s, o, j);
         result = one.gp ? fit_tell(s, &one, own) : fail_device(ct_outputs_device(o), NULL);
     }
     if (s->json) printf("]}\n");
@@ -57,6 +63,18 @@ static int learn_each(const settings *s, const frame *f, const int64_t *cols, in
     return result;
 }
 
+/* A kernel of joint outputs may name the column of the output, which is behind the inputs. */
+static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, bool joint, ct_kernel **kernel)
+{
+    ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
+    if (!columns) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    memcpy(columns, inputs, (size_t)d * sizeof *columns);
+    columns[d] = (ct_column){ .name = "output", .kind = CT_COLUMN_CATEGORY };
+    const int result = fit_parse_kernel(s, columns, joint ? d + 1 : d, kernel);
+    free(columns);
+    return result;
+}
+
 /* All by one model: shared from the rows that have all values, joint from those that have one. */
 static int learn_all(const settings *s, const frame *f, const int64_t *cols, int64_t d,
                      const ct_gp_options *options, lesson *l, ct_outputs **o)
@@ -80,7 +98,7 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
         result = fit_choose_rows(s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
     if (result == GO_ON && !(X = frame_tensor(&l->f, cols, d, s->dtype))) result = fail_device(f->device, NULL);
     if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype))) result = fail_device(f->device, NULL);
-    if (result == GO_ON) result = fit_parse_kernel(s, options->inputs, d, &kernel);
+    if (result == GO_ON) result = parse_kernel(s, options->inputs, d, joint, &kernel);
     if (result == GO_ON && !s->kernel) kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
     if (result == GO_ON)
         result = train_outputs(X, Y, kernel, &s->limits, &how, &s->fit, s->patience, o, &l->e);
@@ -97,6 +115,8 @@ int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t 
         return fail(CODE_UNSUPPORTED, "over many processes a model has one target: run ctgp fit for each");
     if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
         return fail(CODE_USAGE, "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
+    if (s->rank > s->n_targets)
+        return fail(CODE_USAGE, "--rank %ld: there are %lld outputs", s->rank, (long long)s->n_targets);
     lesson *l = calloc((size_t)s->n_targets, sizeof *l);
     ct_outputs *o = NULL;
     int result = l ? GO_ON : fail(CODE_MEMORY, "no memory for %lld targets", (long long)s->n_targets);

@@ -77,7 +77,8 @@ static int write_rows(const task *t, ct_device *device, const left_out *l)
     return result;
 }
 
-static void print_score(const task *t, const left_out *l, bool optimised, FILE *to)
+/* `target` NULL: the only one. */
+static void print_score(const task *t, const left_out *l, const char *target, bool optimised, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     char folds[48] = "";
@@ -87,10 +88,19 @@ static void print_score(const task *t, const left_out *l, bool optimised, FILE *
         nlpd -= l->rows[3 * i + 2];
         inside += e2 <= Z95 * Z95 * s * s;
     }
+    if (target && t->json) {
+        fputs("{\"target\": ", to);
+        json_string(to, target);
+        fputs(", ", to);
+    } else if (target) {
+        fprintf(to, "%s: ", target);
+    } else if (t->json) {
+        fputc('{', to);
+    }
     if (t->fold)
         snprintf(folds, sizeof folds, t->json ? " \"folds\": %lld," : " folds=%lld", (long long)t->n_folds);
     fprintf(to,
-            t->json ? "{\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+            t->json ? "\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
                     : "n=%lld%s rmse=%.6g nlpd=%.6g coverage95=%.4g",
             (long long)l->n, folds, sqrt(square / n), nlpd / n, inside / n);
     if (t->json)
@@ -109,11 +119,9 @@ static int leave_out(task *t, const model_file *m, int64_t j, source *text)
     if (result == GO_ON) result = choose_folds(t, gp);
     if (result == GO_ON) result = left_out_make(&l, gp, t->fold);
     if (result == GO_ON && t->out) result = write_rows(t, ct_gp_device(gp), &l);
-    if (result == GO_ON && m->n > 1) {
-        if (t->json) fputs(j ? ", " : "{\"outputs\": [", to);
-        if (!t->json) fprintf(to, "%s: ", ct_gp_output(gp)->name);
-    }
-    if (result == GO_ON) print_score(t, &l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
+    if (result == GO_ON && m->n > 1 && t->json) fputs(j ? ", " : "{\"outputs\": [", to);
+    if (result == GO_ON)
+        print_score(t, &l, m->n > 1 ? ct_gp_output(gp)->name : NULL, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
     if (result == GO_ON && t->json) fputs(m->n == 1 ? "\n" : j + 1 < m->n ? "" : "]}\n", to);
     left_out_free(&l);
     frame_close(&t->data);
@@ -125,6 +133,10 @@ static int leave_out(task *t, const model_file *m, int64_t j, source *text)
 static int leave_out_all(task *t, const model_file *m)
 {
     source text = { 0 };
+    if (m->joint && (t->folds || t->by))
+        return fail(CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
+                    t->by ? "--by" : "--folds");
+    tell_joint(m);
     int result = t->table ? source_open(&text, m->device, t->table) : GO_ON;
     for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = leave_out(t, m, j, &text);
     source_close(&text);

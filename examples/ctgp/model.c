@@ -24,6 +24,7 @@ static int choose_outputs(model_file *m, const char *output, bool one)
     char names[512];
     const int64_t all = ct_outputs_count(m->outputs), chosen = output ? ct_outputs_find(m->outputs, output) : 0;
     m->several = all > 1;
+    m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
     m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
                                                               : ct_outputs_model(m->outputs, 0));
     output_names(m->outputs, names, sizeof names);
@@ -55,6 +56,13 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
     m->factor = ct_gp_has_factor(m->single);
     if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return GO_ON;
     return fail(CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
+}
+
+void tell_joint(const model_file *m)
+{
+    if (m->joint)
+        fprintf(stderr, "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
+                m->path);
 }
 
 void model_close(model_file *m)
