@@ -6,6 +6,8 @@
 #include <cotangent/ops.h>
 #include <cotangent/outputs.h>
 
+#include "alloc.h"
+#include "gp/model/model.h"
 #include "reference/outputs_tables.h"
 
 #include <string.h>
@@ -229,6 +231,88 @@ static void a_singular_covariance_is_flagged(void **state)
     ct_kernel_free(k);
 }
 
+/* -- the op of Kronecker products ------------------------------------------------------------------------ */
+
+/* A Aᵀ + I, so that a gradient in it is one in A; (n, n). */
+static ct_var positive(ct_tape *tape, ct_dtype dtype, int64_t n, uint64_t stream)
+{
+    ct_tensor *t = ct_rand_normal(device, dtype, ct_shape2(n, n), 2, stream);
+    ct_var a = ct_constant(tape, t);
+    ct_release(t);
+    return ct_add(ct_scale(ct_matmul(a, ct_t(a)), 1 / (double)n),
+                  ct_add_diag(ct_scale(a, 0), ct_scalar(tape, dtype, 1)));
+}
+
+/* Value and gradients against C as a matrix, and recorded. */
+static void kronecker_is_the_matrix(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 12; variant++) {
+        const int64_t n = (int64_t[]){ 1, 6, 40 }[variant % 3], p = 1 + variant % 4;
+        const ct_dtype dtype = variant < 9 ? CT_F64 : CT_F32;
+        ct_tape *tape = ct_tape_new(device);
+        ct_tensor *r = ct_rand_normal(device, dtype, ct_shape2(n, p), 2, 2),
+                  *d = ct_rand_uniform(device, dtype, ct_shape1(p), 2, 3);
+        ct_var raw[] = { positive(tape, dtype, n, 0), positive(tape, dtype, p, 1), ct_constant(tape, r),
+                         ct_shift(ct_constant(tape, d), 0.2) };
+        ct_var in[4], by[2][4];
+        for (int i = 0; i < 4; i++) in[i] = ct_leaf(tape, ct_value(raw[i]));
+        ct_var v = ct_outputs_nlml_kronecker(in[0], in[1], in[2], in[3]);
+        ct_var C = ct_mul(ct_reshape(in[1], ct_shape_of(4, (int64_t[]){ p, 1, p, 1 })),
+                          ct_reshape(in[0], ct_shape_of(4, (int64_t[]){ 1, n, 1, n })));
+        ct_var noise = ct_broadcast_to(ct_reshape(in[3], ct_shape2(p, 1)), ct_shape2(p, n)),
+               L = ct_cholesky(ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(noise, ct_shape1(p * n)))),
+               column = ct_reshape(ct_t(in[2]), ct_shape2(p * n, 1)),
+               dense = ct_scale(ct_add(ct_sum(ct_mul(column, ct_cholesky_solve(L, column)), CT_ALL, false),
+                                       ct_cholesky_logdet(L)),
+                                0.5);
+        dense = ct_shift(dense, 0.5 * log(2 * acos(-1)) * (double)(n * p));
+        const double tolerance = dtype == CT_F64 ? 1e-11 : 2e-3, unit = dtype == CT_F64 ? 1 : (double)n;
+        double a = ct_item(v), b = ct_item(dense);
+        assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+        assert_near("value", &a, &b, 1, tolerance, unit);
+        for (int recorded = 0; recorded < 2; recorded++) {
+            assert_ok(ct_grad(v, ct_scalar(tape, dtype, 1.5), in, by[0], 4, recorded ? CT_GRAD_RECORD : CT_GRAD_KEEP),
+                      ct_tape_message(tape));
+            assert_ok(ct_grad(dense, ct_scalar(tape, dtype, 1.5), in, by[1], 4, CT_GRAD_KEEP), ct_tape_message(tape));
+            for (int i = 0; i < 4; i++) {
+                double *x = gp_host(ct_value(by[0][i])), *y = gp_host(ct_value(by[1][i]));
+                assert_near("gradient", x, y, ct_tensor_count(ct_value(by[1][i])), 100 * tolerance, unit);
+                free(x), free(y);
+            }
+        }
+        ct_release(r), ct_release(d);
+        ct_tape_free(tape);
+    }
+}
+
+static void kronecker_refuses(void **state)
+{
+    (void)state;
+    const ct_shape shapes[][4] = {
+        { ct_shape2(4, 4), ct_shape2(2, 2), ct_shape2(4, 3), ct_shape1(2) },
+        { ct_shape2(4, 3), ct_shape2(2, 2), ct_shape2(4, 2), ct_shape1(2) },
+        { ct_shape2(4, 4), ct_shape2(2, 2), ct_shape2(4, 2), ct_shape1(1) },
+        { ct_shape3(2, 4, 4), ct_shape2(2, 2), ct_shape2(4, 2), ct_shape1(2) },
+        { ct_shape2(4, 4), ct_shape2(2, 2), ct_shape1(4), ct_shape1(2) },
+    };
+    for (size_t i = 0; i < 1 + sizeof shapes / sizeof *shapes; i++) {
+        ct_tape *tape = ct_tape_new(device);
+        ct_var in[4];
+        const bool nan = i == sizeof shapes / sizeof *shapes;
+        for (int j = 0; j < 4; j++) {
+            const ct_shape good[] = { ct_shape2(4, 4), ct_shape2(2, 2), ct_shape2(4, 2), ct_shape1(2) };
+            ct_tensor *t = ct_full(device, CT_F64, nan ? good[j] : shapes[i][j], nan && j == 0 ? NAN : 1);
+            in[j] = ct_leaf(tape, t);
+            ct_release(t);
+        }
+        ct_var v = ct_outputs_nlml_kronecker(in[0], in[1], in[2], in[3]);
+        if (nan) assert_true(isnan(ct_item(v)));
+        assert_status(ct_tape_status(tape), nan ? CT_ENUMERIC : CT_ESHAPE, ct_tape_message(tape));
+        ct_tape_free(tape);
+    }
+}
+
 /* -- fits ------------------------------------------------------------------------------------------------ */
 
 static ct_outputs *fitted(ct_outputs_kind kind, int64_t n)
@@ -279,6 +363,131 @@ static void a_shared_fit_lowers_the_sum(void **state)
         assert_near("share of the noise", &own, &share, 1, 1e-12, 0);
     }
     ct_outputs_free(o);
+}
+
+static double *column_of(ct_outputs *o, int64_t j, int64_t *n)
+{
+    ct_gp *gp = ct_outputs_model(o, j);
+    *n = ct_gp_points(gp);
+    ct_tensor *y = assert_tensor(ct_zeros(device, CT_F64, ct_shape1(*n)), device);
+    assert_ok(ct_gp_data(gp, NULL, y), ct_message(device));
+    double *host = gp_host(y);
+    ct_release(y);
+    return host;
+}
+
+/* What a model of one joint output says of itself, and that a fit by Kronecker products ends where one of the
+ * whole matrix does. */
+static void a_joint_output_is_a_model(void **state)
+{
+    (void)state;
+    ct_outputs *o = make(&outputs_table[2], N, CT_F64), *full = make(&outputs_table[1], N, CT_F64);
+    assert_int_equal(ct_outputs_whole(full)->in_grid, P);
+    assert_int_equal(ct_outputs_whole(o)->in_grid, 0);
+    assert_int_equal(ct_outputs_values(o), N * P - 4);
+    for (int64_t j = 0; j < P; j++) {
+        int64_t n;
+        double *y = column_of(o, j, &n);
+        for (int64_t i = 0, k = 0; i < N; i++)
+            if (!isnan(outputs_Y_missing[i * P + j]))
+                assert_near("data", &y[k++], &outputs_Y_missing[i * P + j], 1, 1e-14, 0);
+        free(y);
+    }
+    ct_gp *gp = ct_outputs_model(o, 1);
+    assert_int_equal(ct_gp_points(gp), N - 1);
+    assert_int_equal(ct_gp_get_options(gp).noise, CT_NOISE_LEARNED);
+    assert_null(ct_gp_input(gp, 2));
+    assert_true(ct_gp_noise_variance(gp) == gp_get(gp, "noise.variance[b]"));
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *own = assert_tensor(ct_zeros(device, CT_F64, ct_shape2(N - 1, 2)), device);
+    assert_ok(ct_gp_data(gp, own, NULL), ct_message(device));
+    double *x = gp_host(own), first[2], total[2], without[2];
+    assert_near("inputs", x, outputs_X + 2, 2 * (N - 1), 1e-14, 0); /* row 0 has no b */
+    assert_ok(ct_gp_sobol(gp, 64, 1, first, total), ct_message(device));
+    assert_ok(ct_gp_loo_without(gp, (int64_t[]){ 1 }, 1, without), ct_message(device));
+    assert_ok(ct_gp_loo_without(gp, NULL, 0, without + 1), ct_message(device));
+    assert_true(without[0] != without[1]);
+    assert_failed(ct_gp_loo_without(gp, (int64_t[]){ 2 }, 1, without), device, CT_EINDEX, "column 2 of 2");
+    /* on a tape */
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X);
+    ct_var at = ct_leaf(tape, Xs), m, v, C;
+    ct_gp_posterior(gp, at, true, &m, &v);
+    ct_gp_posterior_full(gp, at, false, NULL, &C);
+    assert_ok(ct_check(m), ct_tape_message(tape));
+    double *mean = gp_host(ct_value(m)), *variance = gp_host(ct_value(v)), *covariance = gp_host(ct_value(C));
+    for (int64_t i = 0; i < NEW; i++) {
+        const double *row = outputs_table[2].covariance + (i * P + 1) * NEW * P, noise = ct_gp_noise_variance(gp);
+        assert_near("mean", &mean[i], &outputs_table[2].mean[i * P + 1], 1, 1e-11, 0);
+        assert_near("variance", &variance[i], &(double){ row[i * P + 1] + noise }, 1, 1e-10, 0);
+        for (int64_t l = 0; l < NEW; l++)
+            assert_near("covariance", &covariance[i * NEW + l], &row[l * P + 1], 1, 1e-9, 1e-6);
+    }
+    free(x), free(mean), free(variance), free(covariance);
+    ct_tape_free(tape);
+    /* what belongs to all outputs */
+    int64_t folds[N] = { 0 };
+    assert_failed(ct_gp_cross_validate(gp, folds, NULL, NULL, NULL), device, CT_EUNSUPPORTED, "one output of several");
+    assert_failed(ct_gp_save(gp, path), device, CT_EUNSUPPORTED, "ct_outputs_save");
+    assert_failed(ct_gp_append(gp, own, own, NULL), device, CT_EUNSUPPORTED, "ct_outputs_append");
+    assert_failed(ct_gp_noise_at(gp, Xs, Xs, own), device, CT_ESHAPE, "");
+    ct_release(X), ct_release(own), ct_release(Xs);
+    ct_outputs_free(o), ct_outputs_free(full);
+}
+
+static void a_fit_in_the_grid_is_the_fit(void **state)
+{
+    (void)state;
+    ct_outputs *o[2] = { NULL };
+    for (int k = 0; k < 2; k++) {
+        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
+        o[k] = ct_outputs_new(X, Y, ct_kernel_parse("rbf(ard)"),
+                              &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT, .model.priors = CT_PRIORS_WEAK });
+        assert_outputs(o[k]);
+        if (k) ct_outputs_whole(o[k])->in_grid = 0;
+        assert_ok(ct_outputs_fit(o[k], &(ct_fit_options){ .restarts = 1, .tolerance = 1e-9 }), ct_message(device));
+        ct_release(X), ct_release(Y);
+    }
+    const double a = ct_gp_report(ct_outputs_whole(o[0])).objective, b = ct_gp_report(ct_outputs_whole(o[1])).objective;
+    assert_near("objective", &a, &b, 1, 1e-6, 1);
+    ct_outputs_free(o[0]), ct_outputs_free(o[1]);
+}
+
+/* Kernels of joint outputs that are a product of input and output, and those that are not. */
+static void kernels_on_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel;
+        bool grid;
+        int64_t params;
+    } list[] = {
+        { "rbf", true, 2 * P + 1 + P },
+        { "scale * (rbf + constant) * matern32(dims=0)", true, 2 * P + 4 + P },
+        { "index(dims=2) * rbf(dims=0:1) + index(dims=2) * linear(dims=0:1)", false, 4 * P + 2 + P },
+        { "index(rank=2, dims=2) * rbf(dims=0:1) * index(dims=2)", true, 5 * P + 1 + P },
+        { "rbf + white", false, 2 * P + 2 + P },
+        { "category(dims=2) * rbf(dims=0)", true, 2 + P },
+    };
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(list[i].kernel), &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT });
+        assert_outputs(o);
+        ct_gp *whole = ct_outputs_whole(o);
+        assert_int_equal(ct_gp_params(whole), list[i].params);
+        assert_int_equal(whole->in_grid, list[i].grid ? P : 0);
+        double u[32], with, without, gradient[2][32];
+        for (int64_t k = 0; k < ct_gp_params(whole); k++) {
+            const ct_param *p = ct_gp_param(whole, k);
+            u[k] = p->any_sign ? p->value : log(p->value);
+        }
+        assert_ok(ct_gp_objective(whole, u, &with, gradient[0]), ct_message(device));
+        whole->in_grid = 0;
+        assert_ok(ct_gp_objective(whole, u, &without, gradient[1]), ct_message(device));
+        assert_near("value", &with, &without, 1, 1e-12, 1);
+        assert_near("gradient", gradient[0], gradient[1], ct_gp_params(whole), 1e-10, 1);
+        ct_outputs_free(o);
+    }
+    ct_release(X), ct_release(Y);
 }
 
 static void each_is_a_model_of_its_own(void **state)
@@ -405,7 +614,70 @@ static void all_damage_is_seen(void **state)
     ct_outputs_free(o);
 }
 
-/* -- what is refused, and memory ------------------------------------------------------------------------- */
+/* -- memory ---------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    ct_outputs_kind kind;
+    ct_tensor *X, *Y, *mean, *C;
+    ct_outputs *o;
+} job;
+
+static ct_status make_job(job *j)
+{
+    ct_outputs *o = ct_outputs_new(j->X, j->Y, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = j->kind });
+    ct_outputs_free(o);
+    return o ? CT_OK : ct_last_status(device);
+}
+static ct_status model_job(job *j)
+{
+    ct_gp *gp = ct_outputs_model(j->o, 1);
+    return gp ? CT_OK : ct_last_status(device);
+}
+static ct_status fit_job(job *j) { return ct_outputs_fit(j->o, &(ct_fit_options){ .max_iterations = 1 }); }
+static ct_status predict_job(job *j) { return ct_outputs_predict_full(j->o, j->X, true, j->mean, j->C); }
+static ct_status append_job(job *j) { return ct_outputs_append(j->o, j->X, j->Y, NULL); }
+static ct_status save_job(job *j) { return ct_outputs_save(j->o, path, NULL); }
+static ct_status load_job(job *j)
+{
+    (void)j;
+    ct_outputs *o = ct_outputs_load(device, path);
+    ct_outputs_free(o);
+    return o ? CT_OK : ct_last_status(device);
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    static ct_status (*const jobs[])(job *) = { make_job, model_job, fit_job, predict_job, append_job, save_job, load_job };
+    enum { JOBS = sizeof jobs / sizeof *jobs };
+    for (int run = 0; run < 3 * JOBS; run++) {
+        job j = { .kind = (ct_outputs_kind)(run / JOBS),
+                  .X = tensor(CT_F64, ct_shape2(4, 2), outputs_X),
+                  .Y = tensor(CT_F64, ct_shape2(4, P), outputs_Y),
+                  .mean = ones(ct_shape2(4, P)),
+                  .C = ones(ct_shape2(4 * P, 4 * P)) };
+        ct_status s = CT_ENOMEM;
+        for (int64_t k = 1; s; k++) {
+            j.o = ct_outputs_new(j.X, j.Y, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = j.kind });
+            assert_outputs(j.o);
+            if (run % JOBS == JOBS - 1) assert_ok(save_job(&j), ct_message(device));
+            const double before = ct_outputs_nlml(j.o);
+            alloc_fail_at(k);
+            s = jobs[run % JOBS](&j);
+            const bool refused = alloc_refused();
+            alloc_unwatch();
+            if (s) assert_status(s, CT_ENOMEM, ct_message(device));
+            const bool others_go_on = j.kind == CT_OUTPUTS_EACH && jobs[run % JOBS] == fit_job;
+            if (s) assert_true(refused && (others_go_on || before == ct_outputs_nlml(j.o)));
+            ct_outputs_free(j.o);
+            if (!refused) assert_ok(s, ct_message(device));
+            s = refused ? CT_ENOMEM : s;
+        }
+        ct_release(j.X), ct_release(j.Y), ct_release(j.mean), ct_release(j.C);
+    }
+}
+
+/* -- what is refused -------------------------------------------------------------------------------------- */
 
 static void bad_input_is_refused(void **state)
 {
@@ -422,6 +694,9 @@ static void bad_input_is_refused(void **state)
     REFUSED(X, whole, CT_EDTYPE, "f64 or f32", 0);
     REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
     REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED, .model = { .mean = CT_MEAN_LINEAR });
+    REFUSED(X, Y, CT_EUNSUPPORTED, "learn a noise for each", .kind = CT_OUTPUTS_JOINT,
+            .model = { .noise = CT_NOISE_NONE });
+    REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
     REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
 #undef REFUSED
@@ -466,7 +741,13 @@ int main(void)
         cmocka_unit_test(the_op_is_the_sum),
         cmocka_unit_test(the_op_refuses),
         cmocka_unit_test(a_singular_covariance_is_flagged),
+        cmocka_unit_test(kronecker_is_the_matrix),
+        cmocka_unit_test(kronecker_refuses),
         cmocka_unit_test(a_shared_fit_lowers_the_sum),
+        cmocka_unit_test(a_joint_output_is_a_model),
+        cmocka_unit_test(a_fit_in_the_grid_is_the_fit),
+        cmocka_unit_test(kernels_on_pairs),
+        cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(each_is_a_model_of_its_own),
         cmocka_unit_test(rows_are_appended),
         cmocka_unit_test(the_same_bits_come_back),
