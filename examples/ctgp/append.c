@@ -13,7 +13,8 @@ static int append(model_file *m, const char *path, const ct_csv_options *how, co
     int result = source_open(&t, m->device, path);
     if (result == GO_ON) result = frame_outputs(&data, m, &t, how, &X, &Y, &noise);
     source_close(&t);
-    if (result == GO_ON && (ct_outputs_append(m->outputs, X, Y, noise) || ct_outputs_save(m->outputs, out, &saving)))
+    if (result == GO_ON &&
+        (ct_outputs_append(m->outputs, X, Y, noise) || ct_outputs_save(m->outputs, out, &saving)))
         result = fail_device(m->device, NULL);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
@@ -54,7 +55,8 @@ int run_append(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON && !model_path) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
+    if (result == GO_ON && !model_path)
+        result = fail(CODE_USAGE, "--model FILE says where the new model goes");
     if (result == GO_ON) result = keep_apart("--model", model_path, "NEW.csv", paths[1]);
     if (result != GO_ON) return result;
     ct_device *device = ct_device_open(device_name);
@@ -63,7 +65,8 @@ int run_append(int argc, char **argv)
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
     if (is_file(model_path) && !ct_device_status(device)) lock = ct_file_lock_take(device, model_path);
-    result = ct_last_status(device) ? fail_device(device, NULL) : model_open(&m, device_name, paths[0], NULL, false);
+    result = ct_last_status(device) ? fail_device(device, NULL)
+                                    : model_open(&m, device_name, paths[0], NULL, false);
     if (result == GO_ON) result = append(&m, paths[1], &how, model_path);
     model_close(&m);
     ct_file_lock_give(lock);

@@ -203,7 +203,7 @@ int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_nois
 
 /* -- model.c: loading a model, predicting a table with it -- */
 
-/* A model's file: the outputs that a command is about, which are the file's or the one that --output names. */
+/* A model's file: the outputs that a command is about, the file's or the one that --output names. */
 typedef struct model_file {
     const char *path;
     ct_device *device;
@@ -217,7 +217,9 @@ typedef struct model_file {
 } model_file;
 
 /* The option of every command that reads a model. */
-#define OUTPUT_OPTION(text)                                                                        {                                                                                                  "--output", "NAME", "which of the model's outputs, where it has several", &(text) \
+#define OUTPUT_OPTION(text)                                                               \
+    {                                                                                     \
+        "--output", "NAME", "which of the model's outputs, where it has several", &(text) \
     }
 
 /* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
@@ -231,13 +233,13 @@ int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how,
 /* Parses a table and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
  * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
  * is told, or refused with `y`. */
-int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X, ct_tensor **y,
-                 ct_tensor **noise);
+int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+                 ct_tensor **y, ct_tensor **noise);
 
-/* The same for all outputs of a model: Y (rows, p), NaN where a value is missing. Rows that no output can learn
- * are left out, and of outputs with one factor those without all of them. */
-int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X, ct_tensor **Y,
-                  ct_tensor **noise);
+/* The same for all outputs of a model: Y (rows, p), NaN where a value is missing. Rows that no output can
+ * learn are left out, and of outputs with one factor those without all of them. */
+int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
+                  ct_tensor **Y, ct_tensor **noise);
 
 typedef struct prediction {
     frame data;         /* rows whose inputs are complete     */
@@ -267,8 +269,8 @@ void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* The model's targets, malloc'ed; free *y in any case. */
 int model_targets(ct_gp *gp, double **y);
-/* Parses a table and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
- * where the table does not have all of them. */
+/* Parses a table and chooses the rows of the model, in the model's order, which is that of the table.
+ * CODE_DATA where the table does not have all of them. */
 int frame_learned(frame *f, ct_gp *gp, source *t, const ct_csv_options *how);
 typedef enum fate {
     ROW_UNSEEN,

@@ -21,8 +21,7 @@ int fit_tell(const settings *s, const lesson *l, const int64_t *cols)
     int result = read_trend(l->gp, &t);
     if (result == GO_ON) result = fit_score(&l->f, &l->h, cols, l->gp, &test);
     if (result == GO_ON) result = outliers_find(&far, l->gp);
-    if (result == GO_ON)
-        fit_print_result(s, &l->f, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
+    if (result == GO_ON) fit_print_result(s, &l->f, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
     outliers_free(&far);
     return result;
 }
@@ -68,7 +67,8 @@ static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d
     return result;
 }
 
-int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options, lesson *l)
+int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options,
+              lesson *l)
 {
     const ct_column output = *ct_table_column(f->table, cols[d]);
     ct_kernel *kernel = NULL;
@@ -84,7 +84,8 @@ int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d,
 }
 
 /* The model is written before it is scored, so that a second Ctrl-C does not lose it. */
-static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64_t d, const ct_gp_options *options)
+static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                   const ct_gp_options *options)
 {
     lesson l;
     const ct_gp_save_options how = { .no_factor = s->no_factor };

@@ -29,9 +29,9 @@ int fit_read_settings(int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 int fit_check_writable(const char *path);
 
-/* Indices of the features, of the target at *d, of the noise's column behind it, or -1, and of further targets,
- * of the table in *f. Finds the settings' targets. The text is parsed for its header, then for those columns'
- * values. Close the frame and free *cols in any case. */
+/* Indices of the features, of the target at *d, of the noise's column behind it, or -1, and of further
+ * targets, of the table in *f. Finds the settings' targets. The text is parsed for its header, then for those
+ * columns' values. Close the frame and free *cols in any case. */
 int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 /* The place of target j among cols. */
 static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
@@ -48,20 +48,22 @@ int fit_check_held(const settings *s, const frame *f, const held *h, const int64
 /* The model's score on them. */
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
-/* Chooses the rows, holds some back, and refuses data that no model can be made of. cols has `targets` of them;
- * with `missing` a row need not have all. *all: how many rows there are where some of them are not learned. */
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing,
-                    held *h, int64_t *all);
+/* Chooses the rows, holds some back, and refuses data that no model can be made of. cols has `targets` of
+ * them; with `missing` a row need not have all. *all: how many rows there are where some of them are not
+ * learned. */
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+                    bool missing, held *h, int64_t *all);
 
 void fit_print_parameters(const ct_gp *gp);
-/* The result for one output, of which the parameters are printed unless they are those of all outputs, as text or without the end of the line as JSON. test.n = 0: no row is held
- * back. */
+/* The result for one output, of which the parameters are printed unless they are those of all outputs, as
+ * text or without the end of the line as JSON. test.n = 0: no row is held back. */
 void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
                       const outliers *far, double nlml, score test);
 
 /* -- fit_outputs.c: several targets -- */
 
-int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d, const ct_gp_options *options);
+int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                const ct_gp_options *options);
 
 /* -- fit.c -- */
 
@@ -75,7 +77,8 @@ typedef struct lesson {
 
 void lesson_free(lesson *l);
 /* Learns cols[d], with options for its rows. */
-int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options, lesson *l);
+int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options,
+              lesson *l);
 /* Scores and prints a model that is saved. */
 int fit_tell(const settings *s, const lesson *l, const int64_t *cols);
 /* *kernel: NULL where none is given. */

@@ -92,8 +92,8 @@ static int find_targets(settings *s, const frame *f)
     return GO_ON;
 }
 
-/* Names of the features, then of the first target, of the noise's column or NULL, and of the other targets; they
- * point into the table. */
+/* Names of the features, then of the first target, of the noise's column or NULL, and of the other targets;
+ * they point into the table. */
 static int choose_columns(settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0;
@@ -274,8 +274,8 @@ static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, b
     return result;
 }
 
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing,
-                    held *h, int64_t *all)
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+                    bool missing, held *h, int64_t *all)
 {
     for (int64_t j = 0; j < d + targets; j++) {
         const int64_t col = cols[j < d ? j : fit_place(d, j - d)];

@@ -135,13 +135,18 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);
     if (s->outputs && (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis))
-        return fail(CODE_USAGE, "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
+        return fail(CODE_USAGE,
+                    "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
                     outputs);
     if (s->outputs && (noise || noise_in || noise_by))
-        return fail(CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each", outputs,
-                    noise ? "--noise" : noise_in ? "--noise-column" : "--noise-by");
+        return fail(CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each",
+                    outputs,
+                    noise      ? "--noise"
+                    : noise_in ? "--noise-column"
+                               : "--noise-by");
     if (s->outputs == CT_OUTPUTS_SHARED && (by || p))
-        return fail(CODE_USAGE, "--outputs shared is fitted by the likelihood in full precision: leave %s out",
+        return fail(CODE_USAGE,
+                    "--outputs shared is fitted by the likelihood in full precision: leave %s out",
                     by ? "--objective" : "--precision");
     if (s->gp.basis && (by || p))
         return fail(CODE_USAGE,

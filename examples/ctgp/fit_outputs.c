@@ -29,7 +29,8 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
     int result = own ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON && ct_outputs_save(o, s->model, &how)) result = fail_device(ct_outputs_device(o), NULL);
+    if (result == GO_ON && ct_outputs_save(o, s->model, &how))
+        result = fail_device(ct_outputs_device(o), NULL);
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
         lesson one = l[s->outputs ? 0 : j];
         one.gp = ct_outputs_model(o, j);
@@ -96,10 +97,13 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
     how.outputs = columns;
     if (result == GO_ON)
         result = fit_choose_rows(s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
-    if (result == GO_ON && !(X = frame_tensor(&l->f, cols, d, s->dtype))) result = fail_device(f->device, NULL);
-    if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype))) result = fail_device(f->device, NULL);
+    if (result == GO_ON && !(X = frame_tensor(&l->f, cols, d, s->dtype)))
+        result = fail_device(f->device, NULL);
+    if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype)))
+        result = fail_device(f->device, NULL);
     if (result == GO_ON) result = parse_kernel(s, options->inputs, d, joint, &kernel);
-    if (result == GO_ON && !s->kernel) kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
+    if (result == GO_ON && !s->kernel)
+        kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
     if (result == GO_ON)
         result = train_outputs(X, Y, kernel, &s->limits, &how, &s->fit, s->patience, o, &l->e);
     ct_release(X);
@@ -109,12 +113,14 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
     return result;
 }
 
-int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d, const ct_gp_options *options)
+int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                const ct_gp_options *options)
 {
     if (many())
         return fail(CODE_UNSUPPORTED, "over many processes a model has one target: run ctgp fit for each");
     if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
-        return fail(CODE_USAGE, "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
+        return fail(CODE_USAGE,
+                    "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
     if (s->rank > s->n_targets)
         return fail(CODE_USAGE, "--rank %ld: there are %lld outputs", s->rank, (long long)s->n_targets);
     lesson *l = calloc((size_t)s->n_targets, sizeof *l);

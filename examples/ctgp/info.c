@@ -248,7 +248,8 @@ static int tell_all(const model_file *m, bool factor, const char *features, uint
     const ct_outputs_kind kind = ct_outputs_kind_of(m->outputs);
     int result = GO_ON;
     if (m->several && json) printf("{\"kind\": \"%s\", \"outputs\": [", outputs_name(kind));
-    if (m->several && !json) printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), outputs_name(kind));
+    if (m->several && !json)
+        printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), outputs_name(kind));
     for (int64_t j = 0; j < m->n && result == GO_ON; j++) {
         if (m->several) fputs(json ? j ? ", " : "" : "\n", stdout);
         result = tell(m->gp[j], factor, features, seed, json);

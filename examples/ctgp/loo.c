@@ -121,7 +121,8 @@ static int leave_out(task *t, const model_file *m, int64_t j, source *text)
     if (result == GO_ON && t->out) result = write_rows(t, ct_gp_device(gp), &l);
     if (result == GO_ON && m->n > 1 && t->json) fputs(j ? ", " : "{\"outputs\": [", to);
     if (result == GO_ON)
-        print_score(t, &l, m->n > 1 ? ct_gp_output(gp)->name : NULL, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
+        print_score(t, &l, m->n > 1 ? ct_gp_output(gp)->name : NULL,
+                    ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
     if (result == GO_ON && t->json) fputs(m->n == 1 ? "\n" : j + 1 < m->n ? "" : "]}\n", to);
     left_out_free(&l);
     frame_close(&t->data);

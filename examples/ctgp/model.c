@@ -22,7 +22,8 @@ static const char *output_names(const ct_outputs *o, char *text, size_t size)
 static int choose_outputs(model_file *m, const char *output, bool one)
 {
     char names[512];
-    const int64_t all = ct_outputs_count(m->outputs), chosen = output ? ct_outputs_find(m->outputs, output) : 0;
+    const int64_t all = ct_outputs_count(m->outputs),
+                  chosen = output ? ct_outputs_find(m->outputs, output) : 0;
     m->several = all > 1;
     m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
     m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
@@ -61,8 +62,10 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
 void tell_joint(const model_file *m)
 {
     if (m->joint)
-        fprintf(stderr, "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
-                m->path);
+        fprintf(
+            stderr,
+            "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
+            m->path);
 }
 
 void model_close(model_file *m)
@@ -143,8 +146,8 @@ static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool require
     return column ? CODE_DATA : fail(CODE_DATA, "the model does not say which column holds the noise");
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X, ct_tensor **y,
-                 ct_tensor **noise)
+int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+                 ct_tensor **y, ct_tensor **noise)
 {
     int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
@@ -169,8 +172,8 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
 }
 
 /* The values of output j in all rows of the table, into y (rows, p), which is made for the first one. */
-static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j, int64_t *cols,
-                       double **y)
+static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j,
+                       int64_t *cols, double **y)
 {
     const ct_gp *gp = m->gp[j];
     const int64_t d = ct_gp_dims(gp);
@@ -206,8 +209,8 @@ static void keep_learnable(frame *f, const model_file *m, double *y)
     f->n_rows = kept;
 }
 
-int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X, ct_tensor **Y,
-                  ct_tensor **noise)
+int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
+                  ct_tensor **Y, ct_tensor **noise)
 {
     const int64_t d = ct_gp_dims(m->gp[0]);
     double *y = NULL;

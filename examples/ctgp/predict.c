@@ -97,8 +97,9 @@ static int write_rows(const model_file *m, const prediction *p, const text_colum
         good = columns[c];
     }
     for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
-    const int result = good ? table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out)
-                            : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    const int result =
+        good ? table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out)
+             : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
     for (int64_t c = 0; c < cols && columns; c++) free(columns[c]);
     free(rows);
     free(columns);
@@ -151,8 +152,8 @@ static int predict_all(const model_file *m, const char *path, const ct_csv_optio
 
 int run_predict(int argc, char **argv)
 {
-    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL,
-               *quantiles = NULL, *keep = NULL;
+    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2],
+               *levels = NULL, *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -176,7 +177,8 @@ int run_predict(int argc, char **argv)
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
             "DATA.csv may be a pipe, or - for standard input. Where the target's column is there, a line\n"
             "n=... rmse=... mae=... nlpd=... coverage95=... is printed as well: on standard output with\n"
-            "--out FILE.csv, else on standard error. Of a model with several outputs every column and line has\n"
+            "--out FILE.csv, else on standard error. Of a model with several outputs every column and line "
+            "has\n"
             "the output's name before it: y1_mean, y1_std, ...",
         .n_positional = 2,
         .options = options,

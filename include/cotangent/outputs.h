@@ -54,10 +54,10 @@ typedef struct ct_outputs_options {
 
 /* Models of X (n, d) and Y (n, p), which are copied. Takes the kernel over, also on failure. NaN in Y is a
  * value that is missing: EACH leaves the row out for that output, JOINT learns from what is there, SHARED
- * refuses it. For JOINT the kernel is that of the inputs, k; one that reads the column "output" itself, number
- * d with the outputs' names as levels, is taken as it is: "index(dims=2) * rbf(dims=0:1) + index(rank=2,
- * dims=2) * linear(dims=0:1)". options = NULL: the defaults. NULL with ct_message(X's device) for what
- * ct_gp_new refuses, and for an output without two values. */
+ * refuses it. For JOINT the kernel is that of the inputs, k; one that reads the column "output" itself,
+ * number d with the outputs' names as levels, is taken as it is: "index(dims=2) * rbf(dims=0:1) +
+ * index(rank=2, dims=2) * linear(dims=0:1)". options = NULL: the defaults. NULL with ct_message(X's device)
+ * for what ct_gp_new refuses, and for an output without two values. */
 CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                                   const ct_outputs_options *options);
 /* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype,
@@ -77,9 +77,9 @@ CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 /* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is that of the
  * fit. */
 CT_API ct_gp *ct_outputs_whole(const ct_outputs *o);
-/* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT it
- * is made when it is first asked for, which factorises: NULL with ct_message on failure, and out of range. It
- * is for reading: ct_gp_copy gives one that may be changed. */
+/* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
+ * it is made when it is first asked for, which factorises: NULL with ct_message on failure, and out of range.
+ * It is for reading: ct_gp_copy gives one that may be changed. */
 CT_API ct_gp *ct_outputs_model(ct_outputs *o, int64_t j);
 
 /* -log p(Y), in the units of the data, at the present parameters; NaN with a status on the device. */
@@ -93,16 +93,17 @@ CT_API ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options);
  * without batches. C̄ = ½ (p C⁻¹ - AAᵀ), A = C⁻¹R: one factorisation for all columns. */
 CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var R, ct_var noise);
 
-/* ½ tr(RᵀA) + ½ log det C + np/2 log 2π with C = B ⊗ K + diag(noise) ⊗ I and vec A = C⁻¹ vec R, as an op on the
- * tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
- * gradients in all four. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of JOINT
- * uses it on a CPU where no value is missing and the kernel is a product. CT_EUNSUPPORTED on a GPU.
+/* ½ tr(RᵀA) + ½ log det C + np/2 log 2π with C = B ⊗ K + diag(noise) ⊗ I and vec A = C⁻¹ vec R, as an op on
+ * the tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
+ * gradients in all four. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of
+ * JOINT uses it on a CPU where no value is missing and the kernel is a product. CT_EUNSUPPORTED on a GPU.
  * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */
 CT_API ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise);
 
 /* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d): element (ip + j,
- * lp + q) is that of output j at point i with output q at point l, in the product of their units. With `noisy`
- * of new observations. Between outputs it is 0 but for JOINT. Memory as for ct_gp_predict_full at mp points. */
+ * lp + q) is that of output j at point i with output q at point l, in the product of their units. With
+ * `noisy` of new observations. Between outputs it is 0 but for JOINT. Memory as for ct_gp_predict_full at mp
+ * points. */
 CT_API ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                          ct_tensor *covariance);
 
@@ -111,9 +112,9 @@ CT_API ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, boo
 CT_API ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y,
                                    const ct_tensor *noise);
 
-/* One file for all outputs, with a shared factor once; options as in ct_gp_save_with. One output is saved as a
- * model's file. ct_outputs_load reads both; loading SHARED and JOINT computes a factor that was left out when
- * it is first needed. Errors as those of ct_gp_save and ct_gp_load. */
+/* One file for all outputs, with a shared factor once; options as in ct_gp_save_with. One output is saved as
+ * a model's file. ct_outputs_load reads both; loading SHARED and JOINT computes a factor that was left out
+ * when it is first needed. Errors as those of ct_gp_save and ct_gp_load. */
 CT_API ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_options *options);
 CT_API ct_outputs *ct_outputs_load(ct_device *device, const char *path);
 

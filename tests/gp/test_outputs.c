@@ -34,7 +34,8 @@ static void assert_outputs(const ct_outputs *o)
 }
 
 /* |a - b| <= tolerance max(|b|, unit), where b is not NaN */
-static void assert_near(const char *what, const double *a, const double *b, int64_t n, double tolerance, double unit)
+static void assert_near(const char *what, const double *a, const double *b, int64_t n, double tolerance,
+                        double unit)
 {
     for (int64_t i = 0; i < n; i++)
         if (!isnan(b[i]) && !(fabs(a[i] - b[i]) <= tolerance * fmax(unit, fabs(b[i]))))
@@ -47,7 +48,9 @@ static ct_outputs *make(const struct outputs_row *row, int64_t rows, ct_dtype dt
     const bool joint = row->name[0] == 'j';
     ct_tensor *X = tensor(dtype, ct_shape2(rows, 2), outputs_X),
               *Y = tensor(CT_F64, ct_shape2(rows, P), strchr(row->name, ',') ? outputs_Y_missing : outputs_Y);
-    const ct_outputs_options how = { .kind = joint ? CT_OUTPUTS_JOINT : CT_OUTPUTS_SHARED, .outputs = names, .rank = 2 };
+    const ct_outputs_options how = { .kind = joint ? CT_OUTPUTS_JOINT : CT_OUTPUTS_SHARED,
+                                     .outputs = names,
+                                     .rank = 2 };
     ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(joint ? "rbf(ard)" : "scale * rbf(ard)"), &how);
     ct_release(X), ct_release(Y);
     assert_outputs(o);
@@ -78,9 +81,11 @@ static void check_values(const struct outputs_row *row, ct_outputs *o)
 
 static void check_predictions(const struct outputs_row *row, ct_outputs *o)
 {
-    ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X), *mean = tensor(CT_F64, ct_shape2(NEW, P), row->mean),
+    ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X),
+              *mean = tensor(CT_F64, ct_shape2(NEW, P), row->mean),
               *C = tensor(CT_F64, ct_shape2(NEW * P, NEW * P), row->covariance),
-              *one = tensor(CT_F64, ct_shape1(NEW), row->mean), *variance = tensor(CT_F64, ct_shape1(NEW), row->mean),
+              *one = tensor(CT_F64, ct_shape1(NEW), row->mean),
+              *variance = tensor(CT_F64, ct_shape1(NEW), row->mean),
               *left = assert_tensor(ct_zeros(device, CT_F64, ct_shape1(N)), device);
     assert_ok(ct_outputs_predict_full(o, Xs, false, mean, C), ct_message(device));
     double *m = gp_host(mean), *c = gp_host(C);
@@ -221,8 +226,8 @@ static void a_singular_covariance_is_flagged(void **state)
     ct_kernel *k = ct_kernel_parse("rbf");
     assert_ok(ct_kernel_bind(k, 1), ct_kernel_message(k));
     ct_tape *tape = ct_tape_new(device);
-    ct_tensor *t[] = { ones(ct_shape1(1)), ones(ct_shape2(6, 1)),
-                       ones(ct_shape2(6, 2)), ct_zeros(device, CT_F64, ct_shape1(1)) };
+    ct_tensor *t[] = { ones(ct_shape1(1)), ones(ct_shape2(6, 1)), ones(ct_shape2(6, 2)),
+                       ct_zeros(device, CT_F64, ct_shape1(1)) };
     ct_var in[4];
     for (int i = 0; i < 4; i++) in[i] = ct_leaf(tape, t[i]), ct_release(t[i]);
     assert_true(isnan(ct_item(ct_outputs_nlml_shared(k, in[0], in[1], in[2], in[3]))));
@@ -261,7 +266,8 @@ static void kronecker_is_the_matrix(void **state)
         ct_var C = ct_mul(ct_reshape(in[1], ct_shape_of(4, (int64_t[]){ p, 1, p, 1 })),
                           ct_reshape(in[0], ct_shape_of(4, (int64_t[]){ 1, n, 1, n })));
         ct_var noise = ct_broadcast_to(ct_reshape(in[3], ct_shape2(p, 1)), ct_shape2(p, n)),
-               L = ct_cholesky(ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(noise, ct_shape1(p * n)))),
+               L = ct_cholesky(
+                   ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(noise, ct_shape1(p * n)))),
                column = ct_reshape(ct_t(in[2]), ct_shape2(p * n, 1)),
                dense = ct_scale(ct_add(ct_sum(ct_mul(column, ct_cholesky_solve(L, column)), CT_ALL, false),
                                        ct_cholesky_logdet(L)),
@@ -272,9 +278,11 @@ static void kronecker_is_the_matrix(void **state)
         assert_ok(ct_tape_status(tape), ct_tape_message(tape));
         assert_near("value", &a, &b, 1, tolerance, unit);
         for (int recorded = 0; recorded < 2; recorded++) {
-            assert_ok(ct_grad(v, ct_scalar(tape, dtype, 1.5), in, by[0], 4, recorded ? CT_GRAD_RECORD : CT_GRAD_KEEP),
+            assert_ok(ct_grad(v, ct_scalar(tape, dtype, 1.5), in, by[0], 4,
+                              recorded ? CT_GRAD_RECORD : CT_GRAD_KEEP),
                       ct_tape_message(tape));
-            assert_ok(ct_grad(dense, ct_scalar(tape, dtype, 1.5), in, by[1], 4, CT_GRAD_KEEP), ct_tape_message(tape));
+            assert_ok(ct_grad(dense, ct_scalar(tape, dtype, 1.5), in, by[1], 4, CT_GRAD_KEEP),
+                      ct_tape_message(tape));
             for (int i = 0; i < 4; i++) {
                 double *x = gp_host(ct_value(by[0][i])), *y = gp_host(ct_value(by[1][i]));
                 assert_near("gradient", x, y, ct_tensor_count(ct_value(by[1][i])), 100 * tolerance, unit);
@@ -354,8 +362,8 @@ static void a_shared_fit_lowers_the_sum(void **state)
     }
     /* what the outputs have in common, in their own units */
     ct_gp *a = ct_outputs_model(o, 0), *b = ct_outputs_model(o, 1);
-    assert_near("lengthscale", &(double){ gp_get(a, "rbf.lengthscale[0]") }, &(double){ gp_get(b, "rbf.lengthscale[0]") },
-                1, 0, 0);
+    assert_near("lengthscale", &(double){ gp_get(a, "rbf.lengthscale[0]") },
+                &(double){ gp_get(b, "rbf.lengthscale[0]") }, 1, 0, 0);
     const double share = gp_get(whole, "noise.variance") / gp_get(whole, "scale.variance");
     for (int64_t j = 0; j < 3; j++) {
         ct_gp *gp = ct_outputs_model(o, j);
@@ -398,7 +406,8 @@ static void a_joint_output_is_a_model(void **state)
     assert_int_equal(ct_gp_get_options(gp).noise, CT_NOISE_LEARNED);
     assert_null(ct_gp_input(gp, 2));
     assert_true(ct_gp_noise_variance(gp) == gp_get(gp, "noise.variance[b]"));
-    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *own = assert_tensor(ct_zeros(device, CT_F64, ct_shape2(N - 1, 2)), device);
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
+              *own = assert_tensor(ct_zeros(device, CT_F64, ct_shape2(N - 1, 2)), device);
     assert_ok(ct_gp_data(gp, own, NULL), ct_message(device));
     double *x = gp_host(own), first[2], total[2], without[2];
     assert_near("inputs", x, outputs_X + 2, 2 * (N - 1), 1e-14, 0); /* row 0 has no b */
@@ -416,7 +425,8 @@ static void a_joint_output_is_a_model(void **state)
     assert_ok(ct_check(m), ct_tape_message(tape));
     double *mean = gp_host(ct_value(m)), *variance = gp_host(ct_value(v)), *covariance = gp_host(ct_value(C));
     for (int64_t i = 0; i < NEW; i++) {
-        const double *row = outputs_table[2].covariance + (i * P + 1) * NEW * P, noise = ct_gp_noise_variance(gp);
+        const double *row = outputs_table[2].covariance + (i * P + 1) * NEW * P,
+                     noise = ct_gp_noise_variance(gp);
         assert_near("mean", &mean[i], &outputs_table[2].mean[i * P + 1], 1, 1e-11, 0);
         assert_near("variance", &variance[i], &(double){ row[i * P + 1] + noise }, 1, 1e-10, 0);
         for (int64_t l = 0; l < NEW; l++)
@@ -426,7 +436,8 @@ static void a_joint_output_is_a_model(void **state)
     ct_tape_free(tape);
     /* what belongs to all outputs */
     int64_t folds[N] = { 0 };
-    assert_failed(ct_gp_cross_validate(gp, folds, NULL, NULL, NULL), device, CT_EUNSUPPORTED, "one output of several");
+    assert_failed(ct_gp_cross_validate(gp, folds, NULL, NULL, NULL), device, CT_EUNSUPPORTED,
+                  "one output of several");
     assert_failed(ct_gp_save(gp, path), device, CT_EUNSUPPORTED, "ct_outputs_save");
     assert_failed(ct_gp_append(gp, own, own, NULL), device, CT_EUNSUPPORTED, "ct_outputs_append");
     assert_failed(ct_gp_noise_at(gp, Xs, Xs, own), device, CT_ESHAPE, "");
@@ -439,15 +450,19 @@ static void a_fit_in_the_grid_is_the_fit(void **state)
     (void)state;
     ct_outputs *o[2] = { NULL };
     for (int k = 0; k < 2; k++) {
-        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
-        o[k] = ct_outputs_new(X, Y, ct_kernel_parse("rbf(ard)"),
-                              &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT, .model.priors = CT_PRIORS_WEAK });
+        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
+                  *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
+        o[k] =
+            ct_outputs_new(X, Y, ct_kernel_parse("rbf(ard)"),
+                           &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT, .model.priors = CT_PRIORS_WEAK });
         assert_outputs(o[k]);
         if (k) ct_outputs_whole(o[k])->in_grid = 0;
-        assert_ok(ct_outputs_fit(o[k], &(ct_fit_options){ .restarts = 1, .tolerance = 1e-9 }), ct_message(device));
+        assert_ok(ct_outputs_fit(o[k], &(ct_fit_options){ .restarts = 1, .tolerance = 1e-9 }),
+                  ct_message(device));
         ct_release(X), ct_release(Y);
     }
-    const double a = ct_gp_report(ct_outputs_whole(o[0])).objective, b = ct_gp_report(ct_outputs_whole(o[1])).objective;
+    const double a = ct_gp_report(ct_outputs_whole(o[0])).objective,
+                 b = ct_gp_report(ct_outputs_whole(o[1])).objective;
     assert_near("objective", &a, &b, 1, 1e-6, 1);
     ct_outputs_free(o[0]), ct_outputs_free(o[1]);
 }
@@ -468,9 +483,11 @@ static void kernels_on_pairs(void **state)
         { "rbf + white", false, 2 * P + 2 + P },
         { "category(dims=2) * rbf(dims=0)", true, 2 + P },
     };
-    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
+              *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(list[i].kernel), &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT });
+        ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(list[i].kernel),
+                                       &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT });
         assert_outputs(o);
         ct_gp *whole = ct_outputs_whole(o);
         assert_int_equal(ct_gp_params(whole), list[i].params);
@@ -515,7 +532,8 @@ static void assert_same_models(ct_outputs *a, ct_outputs *b, double tolerance)
     for (int64_t j = 0; j < ct_outputs_count(a); j++) {
         double *out[2][2];
         for (int k = 0; k < 2; k++) {
-            ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(NEW)), *variance = ct_empty(device, CT_F64, ct_shape1(NEW));
+            ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(NEW)),
+                      *variance = ct_empty(device, CT_F64, ct_shape1(NEW));
             ct_gp *gp = ct_outputs_model(k ? b : a, j);
             assert_gp(gp, device);
             assert_ok(ct_gp_predict_noisy(gp, Xs, mean, variance), ct_message(device));
@@ -536,7 +554,8 @@ static void rows_are_appended(void **state)
     for (int r = 0; r < ROWS; r++) {
         ct_outputs *all = make(&outputs_table[r], N, CT_F64);
         const double *Y = strchr(outputs_table[r].name, ',') ? outputs_Y_missing : outputs_Y;
-        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *all_Y = tensor(CT_F64, ct_shape2(N, P), Y);
+        ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
+                  *all_Y = tensor(CT_F64, ct_shape2(N, P), Y);
         ct_tensor *X2 = ct_tensor_slice(X, 0, 4, N, 1), *Y2 = ct_tensor_slice(all_Y, 0, 4, N, 1);
         ct_outputs *o = make(&outputs_table[r], N, CT_F64);
         assert_same_models(o, all, 0);
@@ -558,7 +577,8 @@ static void the_same_bits_come_back(void **state)
     for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_JOINT; kind++) {
         for (int bare = 0; bare < 2; bare++) {
             ct_outputs *o = fitted((ct_outputs_kind)kind, 20);
-            assert_ok(ct_outputs_save(o, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));
+            assert_ok(ct_outputs_save(o, path, &(ct_gp_save_options){ .no_factor = bare }),
+                      ct_message(device));
             ct_outputs *back = ct_outputs_load(device, path);
             assert_outputs(back);
             assert_int_equal(ct_outputs_kind_of(back), kind);
@@ -624,7 +644,8 @@ typedef struct job {
 
 static ct_status make_job(job *j)
 {
-    ct_outputs *o = ct_outputs_new(j->X, j->Y, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = j->kind });
+    ct_outputs *o =
+        ct_outputs_new(j->X, j->Y, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = j->kind });
     ct_outputs_free(o);
     return o ? CT_OK : ct_last_status(device);
 }
@@ -633,6 +654,7 @@ static ct_status model_job(job *j)
     ct_gp *gp = ct_outputs_model(j->o, 1);
     return gp ? CT_OK : ct_last_status(device);
 }
+static ct_status device_job(job *j) { return ct_device_status(ct_outputs_device(j->o)); }
 static ct_status fit_job(job *j) { return ct_outputs_fit(j->o, &(ct_fit_options){ .max_iterations = 1 }); }
 static ct_status predict_job(job *j) { return ct_outputs_predict_full(j->o, j->X, true, j->mean, j->C); }
 static ct_status append_job(job *j) { return ct_outputs_append(j->o, j->X, j->Y, NULL); }
@@ -648,7 +670,8 @@ static ct_status load_job(job *j)
 static void every_allocation_fails(void **state)
 {
     (void)state;
-    static ct_status (*const jobs[])(job *) = { make_job, model_job, fit_job, predict_job, append_job, save_job, load_job };
+    static ct_status (*const jobs[])(job *) = { device_job,  make_job,   model_job, fit_job,
+                                                predict_job, append_job, save_job,  load_job };
     enum { JOBS = sizeof jobs / sizeof *jobs };
     for (int run = 0; run < 3 * JOBS; run++) {
         job j = { .kind = (ct_outputs_kind)(run / JOBS),
@@ -658,7 +681,8 @@ static void every_allocation_fails(void **state)
                   .C = ones(ct_shape2(4 * P, 4 * P)) };
         ct_status s = CT_ENOMEM;
         for (int64_t k = 1; s; k++) {
-            j.o = ct_outputs_new(j.X, j.Y, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = j.kind });
+            j.o = ct_outputs_new(j.X, j.Y, ct_kernel_parse("scale * rbf"),
+                                 &(ct_outputs_options){ .kind = j.kind });
             assert_outputs(j.o);
             if (run % JOBS == JOBS - 1) assert_ok(save_job(&j), ct_message(device));
             const double before = ct_outputs_nlml(j.o);
@@ -677,41 +701,45 @@ static void every_allocation_fails(void **state)
     }
 }
 
-/* -- what is refused -------------------------------------------------------------------------------------- */
+/* -- what is refused ------------------------------------------------------------------------------------- */
 
 static void bad_input_is_refused(void **state)
 {
     (void)state;
-    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X), *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y),
+    ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
+              *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y),
               *missing = tensor(CT_F64, ct_shape2(N, P), outputs_Y_missing), *given = ones(ct_shape1(N)),
               *whole = ct_zeros(device, CT_I64, ct_shape2(N, P)), *flat = ones(ct_shape2(N, P));
-#define REFUSED(X, Y, status, text, ...)                                                                   \
-    assert_refused(ct_outputs_new(X, Y, ct_kernel_parse("rbf"), &(ct_outputs_options){ __VA_ARGS__ }), device, \
-                   status, text)
+#define REFUSED(X, Y, status, text, ...)                                                               \
+    assert_refused(ct_outputs_new(X, Y, ct_kernel_parse("rbf"), &(ct_outputs_options){ __VA_ARGS__ }), \
+                   device, status, text)
     REFUSED(NULL, Y, CT_EINVAL, "X is NULL", 0);
     REFUSED(X, NULL, CT_EINVAL, "Y is NULL", 0);
     REFUSED(Y, X, CT_EINVAL, "no kind 7", .kind = 7);
     REFUSED(X, whole, CT_EDTYPE, "f64 or f32", 0);
     REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
-    REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED, .model = { .mean = CT_MEAN_LINEAR });
+    REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED,
+            .model = { .mean = CT_MEAN_LINEAR });
     REFUSED(X, Y, CT_EUNSUPPORTED, "learn a noise for each", .kind = CT_OUTPUTS_JOINT,
             .model = { .noise = CT_NOISE_NONE });
     REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
     REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
 #undef REFUSED
-    ct_outputs *o = ct_outputs_new(X, flat, ct_kernel_parse("scale * rbf"), &(ct_outputs_options){ .kind = CT_OUTPUTS_SHARED });
+    ct_outputs *o = ct_outputs_new(X, flat, ct_kernel_parse("scale * rbf"),
+                                   &(ct_outputs_options){ .kind = CT_OUTPUTS_SHARED });
     assert_outputs(o); /* constant outputs have a deviation of 1 */
     assert_null(ct_outputs_model(o, 3));
     assert_status(ct_last_status(device), CT_EINDEX, ct_message(device));
     assert_failed(ct_outputs_predict_full(o, Y, false, NULL, Y), device, CT_ESHAPE, "columns");
-    assert_failed(ct_outputs_predict_full(o, X, false, NULL, Y), device, CT_ESHAPE, "covariance must be (27, 27)");
+    assert_failed(ct_outputs_predict_full(o, X, false, NULL, Y), device, CT_ESHAPE,
+                  "covariance must be (27, 27)");
     assert_failed(ct_outputs_append(o, X, NULL, NULL), device, CT_EINVAL, "NULL");
     assert_failed(ct_outputs_append(o, X, missing, NULL), device, CT_EINVAL, "NaN");
     assert_failed(ct_outputs_append(o, Y, Y, NULL), device, CT_ESHAPE, "(k, 2)");
     assert_failed(ct_outputs_append(o, X, Y, Y), device, CT_ESHAPE, "noise");
-    assert_failed(ct_outputs_fit(o, &(ct_fit_options){ .objective = CT_OBJECTIVE_LOO }), device, CT_EUNSUPPORTED,
-                  "likelihood");
+    assert_failed(ct_outputs_fit(o, &(ct_fit_options){ .objective = CT_OBJECTIVE_LOO }), device,
+                  CT_EUNSUPPORTED, "likelihood");
     assert_failed(ct_outputs_save(o, NULL, NULL), device, CT_EINVAL, "path");
     assert_null(ct_outputs_load(device, NULL));
     assert_null(ct_outputs_load(device, "/nowhere/at/all"));

@@ -1,6 +1,7 @@
-/* The likelihood of a joint model whose values are all there, by Kronecker products. Its rows are n points with
- * output 0, then the same points with output 1, ...; its kernel is a product of what reads the inputs and what
- * reads the output, so that with k the whole kernel, x_0 one of the points and c = k((x_0, 0), (x_0, 0))
+/* The likelihood of a joint model whose values are all there, by Kronecker products. Its rows are n points
+ * with output 0, then the same points with output 1, ...; its kernel is a product of what reads the inputs
+ * and what reads the output, so that with k the whole kernel, x_0 one of the points and c = k((x_0, 0), (x_0,
+ * 0))
  *     C = B ⊗ K + diag(d) ⊗ I,   K_il = k((x_i, 0), (x_l, 0)) / c,   B_jq = k((x_0, j), (x_0, q)) */
 #include <cotangent/outputs.h>
 
@@ -66,7 +67,8 @@ ct_status ct__joint_find_grid(ct_gp *gp)
 {
     const ct_cov_program *p = ct_kernel_program(gp->kernel);
     gp->in_grid = 0;
-    if (strcmp(ct_device_name(gp->device), "cpu") != 0 || !separable(p, p->n_nodes - 1, gp->d - 1)) return CT_OK;
+    if (strcmp(ct_device_name(gp->device), "cpu") != 0 || !separable(p, p->n_nodes - 1, gp->d - 1))
+        return CT_OK;
     double *x = ct__gp_doubles(gp->X), *level = x ? ct__gp_doubles(gp->given) : NULL;
     if (level && is_grid(gp, x, level)) {
         gp->in_grid = gp->n_levels;
@@ -83,7 +85,8 @@ ct_status ct__joint_find_grid(ct_gp *gp)
 ct_var ct__joint_nlml(const ct_gp *gp, ct_var theta, ct_var residual, ct_var noise, double jitter)
 {
     const int64_t p = gp->in_grid, n = gp->n / p, at = gp->pivot;
-    ct_var X = ct_constant(gp->tape, gp->X), points = ct_slice(X, 0, 0, n, 1), outputs = ct_slice(X, 0, at, gp->n, n);
+    ct_var X = ct_constant(gp->tape, gp->X), points = ct_slice(X, 0, 0, n, 1),
+           outputs = ct_slice(X, 0, at, gp->n, n);
     ct_var K = ct_cov(gp->kernel, theta, points, points), B = ct_cov(gp->kernel, theta, outputs, outputs);
     ct_var c = ct_reshape(ct_slice(ct_slice(K, 0, at, at + 1, 1), 1, at, at + 1, 1), ct_shape0());
     ct_var R = ct_t(ct_reshape(residual, ct_shape2(p, n)));

@@ -111,8 +111,9 @@ static void slopes(ct_call *c, const parts *q, ct_view K, ct_view B)
 {
     const ct_dtype t = K.dtype;
     const int64_t n = ct_view_dim(K, 0), p = ct_view_dim(B, 0);
-    ct_view share = ct_scratch(c, t, ct_shape2(n, p)), g = row(c, t, n), h = row(c, t, p), count = row(c, t, p),
-            US = ct_scratch(c, t, ct_shape2(p, p)), squares = ct_scratch(c, t, ct_shape2(p, p)), sums = row(c, t, p),
+    ct_view share = ct_scratch(c, t, ct_shape2(n, p)), g = row(c, t, n), h = row(c, t, p),
+            count = row(c, t, p), US = ct_scratch(c, t, ct_shape2(p, p)),
+            squares = ct_scratch(c, t, ct_shape2(p, p)), sums = row(c, t, p),
             d_bar = ct_view_unsqueeze(ct_result_at(c, ct__bar(OF_D)), 0);
     ct_prim_map2(c, CT_MAP_div, q->lambda, q->E, share);
     ct_prim_reduce(c, CT_REDUCE_SUM, share, ct_view_transpose(g));
@@ -149,13 +150,15 @@ static ct_var composed(const ct_cov_program *none, const ct_var *in)
     ct_var C = ct_mul(ct_reshape(in[OF_B], ct_shape_of(4, (int64_t[]){ p, 1, p, 1 })),
                       ct_reshape(in[OF_K], ct_shape_of(4, (int64_t[]){ 1, n, 1, n })));
     ct_var d = ct_broadcast_to(ct_reshape(in[OF_D], ct_shape2(p, 1)), ct_shape2(p, n));
-    ct_var L = ct_cholesky(ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(d, ct_shape1(p * n))));
+    ct_var L =
+        ct_cholesky(ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(d, ct_shape1(p * n))));
     ct_var r = ct_reshape(ct_t(in[OF_R]), ct_shape2(p * n, 1));
     ct_var fit = ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), CT_ALL, false);
     return ct_shift(ct_scale(ct_add(fit, ct_cholesky_logdet(L)), 0.5), 0.5 * CT__LOG_2PI * (double)(n * p));
 }
 
-static const char *const gradient_in[] = { "element %lld of the gradient in K", "element %lld of the gradient in B",
+static const char *const gradient_in[] = { "element %lld of the gradient in K",
+                                           "element %lld of the gradient in B",
                                            "element %lld of the gradient in the residual",
                                            "element %lld of the gradient in the noise" };
 
@@ -165,11 +168,14 @@ static void vjp(ct_vjp *g)
     const bool recording = ct_recording(g);
     if (recording && !ct__recorded_bars(g, composed, by)) return;
     for (int i = 0; i < INPUTS; i++)
-        ct_in_bar(g, i,
-                  ct__finite(recording ? by[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
+        ct_in_bar(
+            g, i,
+            ct__finite(recording ? by[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
 }
 
-static const ct_op op = { .name = "nlml_kronecker", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp };
+static const ct_op op = {
+    .name = "nlml_kronecker", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp
+};
 
 ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise)
 {

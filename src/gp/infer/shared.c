@@ -1,9 +1,10 @@
 /* nlml_shared:  v = ½ tr(RᵀA) + p/2 log det C + np/2 log 2π,   C = k(X, X) + diag(noise),  A = C⁻¹R (n, p)
- * adjoint:      C̄ = ½ v̄ (p C⁻¹ - AAᵀ);  noise_bar = diag C̄,  R̄ = v̄ A,  theta_bar and X_bar: C̄ against the
+ * adjoint:      C̄ = ½ v̄ (p C⁻¹ - AAᵀ);  noise_bar = diag C̄,  R̄ = v̄ A,  theta_bar and X_bar: C̄ against
+ * the
  *               derivatives of k                                 [Rasmussen & Williams 2006, eq. 5.9, §9.1]
  *
- * One factorisation for all columns of R. As in restricted.c the packed array holds L, from which A comes, and
- * then C⁻¹, which becomes C⁻¹ - AAᵀ/p for the gradient. */
+ * One factorisation for all columns of R. As in restricted.c the packed array holds L, from which A comes,
+ * and then C⁻¹, which becomes C⁻¹ - AAᵀ/p for the gradient. */
 #include <cotangent/outputs.h>
 
 #include "density.h"
@@ -25,7 +26,8 @@ static ct_shape shape(ct_call *c)
     ct_require(c,
                ct_arg_ndim(c, CT__RESIDUAL) == 2 && ct_arg_dim(c, CT__RESIDUAL, 0) == n &&
                    ct_arg_dim(c, CT__RESIDUAL, 1) > 0,
-               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with a column at least", (long long)n);
+               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with a column at least",
+               (long long)n);
     ct_require(c, ct_arg_ndim(c, CT__NOISE) == 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
     for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {

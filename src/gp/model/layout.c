@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 int ct__model_version(const ct_gp *gp, bool bare)
 {
     const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;

@@ -30,7 +30,8 @@ ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
     const int64_t m = ct_tensor_dim(Xs, 0), d = ct__gp_cols(gp);
     ct_tensor *points = ct__gp_table(gp, Xs, ct_shape2(m, d), "Xs", gp->shift, gp->scale, NULL, false);
     if (!gp->lens || !points) return points;
-    double *x = ct__gp_doubles(points), *with = x ? ct__gp_alloc(gp->device, (uint64_t)(m * gp->d), sizeof *x) : NULL;
+    double *x = ct__gp_doubles(points),
+           *with = x ? ct__gp_alloc(gp->device, (uint64_t)(m * gp->d), sizeof *x) : NULL;
     for (int64_t i = 0; i < m && with; i++) {
         memcpy(with + i * gp->d, x + i * d, (size_t)d * sizeof *x);
         with[i * gp->d + d] = (double)gp->lens->code;
@@ -44,5 +45,6 @@ ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
 
 ct_status ct__lens_refuse(const ct_gp *gp, const char *who, const char *remedy)
 {
-    return ct_device_fail(gp->device, CT_EUNSUPPORTED, "%s: this model is one output of several: %s", who, remedy);
+    return ct_device_fail(gp->device, CT_EUNSUPPORTED, "%s: this model is one output of several: %s", who,
+                          remedy);
 }

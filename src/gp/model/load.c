@@ -112,8 +112,7 @@ bool ct__stream_undamaged(ct__stream *s, const char *path)
     ct__stream_skip(s);
     s->left += CT__CHECKSUM;
     ct__stream_seal(s);
-    if (s->bad)
-        ct__stream_bad_file(s, path, "the model is damaged or cut short: its checksum is wrong");
+    if (s->bad) ct__stream_bad_file(s, path, "the model is damaged or cut short: its checksum is wrong");
     return !s->bad;
 }
 
@@ -143,7 +142,8 @@ static ct_gp *read_file(ct__stream *s, const char *path, ct_group *group)
 {
     ct_gp *gp = ct__model_read(s, path, group);
     if (ct_group_rank(group)) return gp;
-    const bool all = !ct__stream_left(s) || !ct__group_is_one(group), undamaged = ct__stream_undamaged(s, path);
+    const bool all = !ct__stream_left(s) || !ct__group_is_one(group),
+               undamaged = ct__stream_undamaged(s, path);
     if (undamaged && (all || !gp)) return gp;
     ct_gp_free(gp);
     return undamaged ? ct__stream_bad_file(s, path, "the model's contents make no sense") : NULL;
@@ -155,7 +155,8 @@ static ct_gp *load(ct_device *device, const char *path, ct_group *group)
     if (ct_device_status(device)) return NULL;
     const char kind = ct__stream_open(&s, device, path);
     if (kind == 'O')
-        ct_device_fail(device, CT_EFORMAT, "%.200s: a file of several outputs: load it with ct_outputs_load", path);
+        ct_device_fail(device, CT_EFORMAT, "%.200s: a file of several outputs: load it with ct_outputs_load",
+                       path);
     ct_gp *gp = kind == 'P' ? read_file(&s, path, group) : NULL;
     ct__stream_close(&s);
     return gp;

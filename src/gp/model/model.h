@@ -47,13 +47,14 @@ struct ct_gp {
     ct_column *column;       /* [d + 1]: the inputs, then the output; options has them */
     ct_column *noise_column; /* a block of its own, or NULL; options has it */
     ct__gp_factor factor;
-    /* Of the model of several outputs (outputs/): of standardised outputs (n, p) whose likelihoods the objective
-     * adds up, instead of y's; NULL: none. And what the units of its outputs add to every likelihood. */
+    /* Of the model of several outputs (outputs/): of standardised outputs (n, p) whose likelihoods the
+     * objective adds up, instead of y's; NULL: none. And what the units of its outputs add to every
+     * likelihood. */
     ct_tensor *shared;
     double log_units;
     int64_t in_grid, pivot; /* infer/joint.c: outputs whose likelihood is one of Kronecker products, or 0 */
-    struct ct__lens *lens; /* NULL: none */
-    ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
+    struct ct__lens *lens;  /* NULL: none */
+    ct_gp_mixed mixed;      /* of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
 };
@@ -108,8 +109,8 @@ size_t ct__gp_longest_text(const ct_gp *gp);
 
 /* -- lens.c ---------------------------------------------------------------------------------------------- */
 
-/* A model of pairs of a point and an output, seen from one output: the last column of X, the output's code, is
- * hidden, and its rows are those of this code. Callers meet only these rows and the other columns. */
+/* A model of pairs of a point and an output, seen from one output: the last column of X, the output's code,
+ * is hidden, and its rows are those of this code. Callers meet only these rows and the other columns. */
 typedef struct ct__lens {
     int64_t code, n, row[]; /* [n], rising */
 } ct__lens;
@@ -234,8 +235,8 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
-/* alpha and the likelihood that go with an L that is there, and its jitter. CT_ENUMERIC where they are nothing
- * but rounding. */
+/* alpha and the likelihood that go with an L that is there, and its jitter. CT_ENUMERIC where they are
+ * nothing but rounding. */
 ct_status ct__gp_complete(ct_gp *gp);
 /* The model on its tape, in s coordinates. */
 typedef struct ct__graph {

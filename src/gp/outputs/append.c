@@ -1,4 +1,4 @@
-/* Rows more for several outputs. Copies are changed, and take the place of what was there if all went well. */
+/* Rows more for several outputs. Copies are changed, and take the place of what was there if all is well. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,7 +37,8 @@ static ct_tensor *extended(const ct_outputs *o, const ct__answers *a)
     return t;
 }
 
-static ct_status append_shared(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_tensor *noise)
+static ct_status append_shared(ct_outputs *o, const ct_tensor *X, const ct__answers *a,
+                               const ct_tensor *noise)
 {
     ct_tensor *shared = extended(o, a), *Y = NULL, *y = NULL;
     if (shared) Y = ct_from(o->device, CT_F64, ct_shape2(a->n, a->p), a->y);
@@ -54,9 +55,7 @@ static ct_status append_shared(ct_outputs *o, const ct_tensor *X, const ct__answ
     ct_release(fresh->shared);
     fresh->shared = shared;
     fresh->log_units += ct__answers_log_units(o, a);
-    ct__outputs_changed(o);
-    ct_gp_free(o->whole);
-    o->whole = fresh;
+    ct__outputs_replace(o, fresh);
     return CT_OK;
 }
 
@@ -66,7 +65,8 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
     if (!o) return CT_EINVAL;
     if (!X || !Y) return ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: X or Y is NULL");
     if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != o->d)
-        return ct_device_fail(o->device, CT_ESHAPE, "ct_outputs_append: X must be (k, %lld)", (long long)o->d);
+        return ct_device_fail(o->device, CT_ESHAPE, "ct_outputs_append: X must be (k, %lld)",
+                              (long long)o->d);
     if (noise && ct_tensor_count(noise) != ct_tensor_dim(X, 0))
         return ct_device_fail(o->device, CT_ESHAPE, "ct_outputs_append: noise must have %lld elements",
                               (long long)ct_tensor_dim(X, 0));
@@ -74,7 +74,8 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
                                    "ct_outputs_append: Y", &a);
     if (!s && o->whole) ct__answers_scale(o, &a);
     if (!s && noise && o->kind == CT_OUTPUTS_JOINT)
-        s = ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: the noise of joint outputs is not given");
+        s = ct_device_fail(o->device, CT_EINVAL,
+                           "ct_outputs_append: the noise of joint outputs is not given");
     if (!s && a.n)
         s = o->kind == CT_OUTPUTS_EACH     ? append_each(o, X, &a, noise)
             : o->kind == CT_OUTPUTS_SHARED ? append_shared(o, X, &a, noise)

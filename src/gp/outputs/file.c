@@ -61,7 +61,8 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
     if (!bare && o->whole) status = ct__gp_factorise(o->whole);
-    for (int64_t j = 0; j < o->p && !bare && !o->whole && !status; j++) status = ct__gp_factorise(o->model[j]);
+    for (int64_t j = 0; j < o->p && !bare && !o->whole && !status; j++)
+        status = ct__gp_factorise(o->model[j]);
     for (int64_t j = 0; j < o->p && !status; j++)
         if (strlen(o->column[j].name) > CT__STREAM_TEXT)
             status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,

@@ -121,9 +121,7 @@ ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers 
     const double more = ct__answers_log_units(o, a);
     fresh->log_units += more;
     fresh->factor.nlml += more;
-    ct__outputs_changed(o);
-    ct_gp_free(o->whole);
-    o->whole = fresh;
+    ct__outputs_replace(o, fresh);
     return CT_OK;
 }
 
@@ -133,7 +131,8 @@ ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers 
 static ct_tensor *all_pairs(const ct_outputs *o, const ct_tensor *Xs, int64_t m)
 {
     const int64_t d = o->d, p = o->p;
-    double *x = ct__gp_doubles(Xs), *all = x ? ct__gp_alloc(o->device, (uint64_t)(m * p * (d + 1)), sizeof *all) : NULL;
+    double *x = ct__gp_doubles(Xs),
+           *all = x ? ct__gp_alloc(o->device, (uint64_t)(m * p * (d + 1)), sizeof *all) : NULL;
     for (int64_t k = 0; k < m * p && all; k++) {
         for (int64_t c = 0; c < d; c++) all[k * (d + 1) + c] = x[k / p * d + c];
         all[k * (d + 1) + d] = (double)(k % p);
@@ -144,7 +143,8 @@ static ct_tensor *all_pairs(const ct_outputs *o, const ct_tensor *Xs, int64_t m)
     return t;
 }
 
-ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean, double *C)
+ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
+                            double *C)
 {
     const int64_t p = o->p, mp = m * p;
     ct_tensor *at = all_pairs(o, Xs, m), *of_mean = at ? ct_empty(o->device, CT_F64, ct_shape1(mp)) : NULL,

@@ -15,17 +15,20 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
         return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: Y has %lld columns, it takes 1 to %d",
                               (long long)p, CT_OUTPUTS_MOST);
     if ((unsigned)o->kind > CT_OUTPUTS_JOINT)
-        return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: there is no kind %d of outputs", (int)o->kind);
+        return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: there is no kind %d of outputs",
+                              (int)o->kind);
     for (int64_t j = 0; j < p && o->outputs; j++)
         if (!o->outputs[j].name || o->outputs[j].kind == CT_COLUMN_CATEGORY)
-            return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: output %lld has no name or is a category",
-                                  (long long)j);
+            return ct_device_fail(device, CT_EINVAL,
+                                  "ct_outputs_new: output %lld has no name or is a category", (long long)j);
     if (o->kind == CT_OUTPUTS_EACH) return CT_OK;
     if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: outputs in common have their averages as the mean: CT_MEAN_ZERO");
+        return ct_device_fail(
+            device, CT_EUNSUPPORTED,
+            "ct_outputs_new: outputs in common have their averages as the mean: CT_MEAN_ZERO");
     if (m->group)
-        return ct_device_fail(device, CT_EUNSUPPORTED, "ct_outputs_new: there is no group for outputs in common");
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: there is no group for outputs in common");
     if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: noise in the units of y is for CT_OUTPUTS_EACH");
@@ -122,9 +125,8 @@ ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *ke
         ct_kernel_free(kernel);
         return NULL;
     }
-    ct_outputs *o =
-        ct__outputs_blank(device, options->kind, ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1),
-                          ct_tensor_dim(X, 1), options->outputs);
+    ct_outputs *o = ct__outputs_blank(device, options->kind, ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1),
+                                      ct_tensor_dim(X, 1), options->outputs);
     if (!o) ct_kernel_free(kernel);
     if (!o || !make(o, X, Y, kernel, options)) return o;
     ct_outputs_free(o);
@@ -147,12 +149,13 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
         for (int64_t k = 0; k < gp->d && same; k++) same = !strcmp(gp->column[k].name, first->column[k].name);
         for (int64_t i = 0; i < j && same; i++) same = gp != models[i];
         if (!same)
-            return ct_device_fail(first->device, CT_EINVAL,
-                                  "ct_outputs_of: model %lld has other inputs, dtype or device, or is there twice",
-                                  (long long)j);
+            return ct_device_fail(
+                first->device, CT_EINVAL,
+                "ct_outputs_of: model %lld has other inputs, dtype or device, or is there twice",
+                (long long)j);
         if (!ct__group_is_one(gp->options.group))
-            return ct_device_fail(first->device, CT_EUNSUPPORTED, "ct_outputs_of: model %lld belongs to a group",
-                                  (long long)j);
+            return ct_device_fail(first->device, CT_EUNSUPPORTED,
+                                  "ct_outputs_of: model %lld belongs to a group", (long long)j);
     }
     return CT_OK;
 }
@@ -163,8 +166,7 @@ ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count)
     ct_device *device = models[0]->device;
     ct_column *columns = ct__gp_alloc(device, (uint64_t)count, sizeof *columns);
     for (int64_t j = 0; j < count && columns; j++) columns[j] = *ct_gp_output(models[j]);
-    ct_outputs *o =
-        columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->d, columns) : NULL;
+    ct_outputs *o = columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->d, columns) : NULL;
     for (int64_t j = 0; j < count && o; j++) o->model[j] = models[j];
     free(columns);
     return o;

@@ -9,9 +9,9 @@
 struct ct_outputs {
     ct_device *device;
     ct_outputs_kind kind;
-    int64_t p, d;        /* d: columns of X */
-    ct_column *column;   /* [p], in one block with their texts */
-    double *shift;       /* [p]: what a standardised output was less; then scale[p]; SHARED and JOINT */
+    int64_t p, d;      /* d: columns of X */
+    ct_column *column; /* [p], in one block with their texts */
+    double *shift;     /* [p]: what a standardised output was less; then scale[p]; SHARED and JOINT */
     double *scale;
     ct_gp *whole;        /* of SHARED and JOINT */
     ct_gp **model;       /* [p], owned; of SHARED and JOINT NULL until asked for */
@@ -31,6 +31,8 @@ ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p
                               const ct_column *columns);
 /* The models that were made from the whole are gone. */
 void ct__outputs_changed(ct_outputs *o);
+/* So is the whole, in whose place comes another one. */
+void ct__outputs_replace(ct_outputs *o, ct_gp *whole);
 /* A copy of the whole for output j. */
 ct_gp *ct__outputs_extract(const ct_outputs *o, int64_t j);
 
@@ -41,7 +43,8 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
                          const ct_outputs_options *options, ct_gp_options model);
 ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers *a);
 /* Mean (m p) and covariance (m p, m p) in the units of the outputs. */
-ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean, double *C);
+ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
+                            double *C);
 
 /* -- table.c --------------------------------------------------------------------------------------------- */
 

@@ -12,12 +12,12 @@ static ct_status check_shape(ct_device *device, const ct_tensor *Y, int64_t n, i
     if (ct_tensor_dtype(Y) > CT_F32)
         return ct_device_fail(device, CT_EDTYPE, "%s must be f64 or f32: convert with ct_tensor_cast", what);
     const int ndim = ct_tensor_ndim(Y);
-    const bool fits = ct_tensor_dim(Y, 0) == n &&
-                      (ndim == 2 ? ct_tensor_dim(Y, 1) == p : ndim == 1 && p == 1);
+    const bool fits =
+        ct_tensor_dim(Y, 0) == n && (ndim == 2 ? ct_tensor_dim(Y, 1) == p : ndim == 1 && p == 1);
     if (fits) return CT_OK;
-    return ct_device_fail(device, CT_ESHAPE, "%s must be (%lld, %lld); it has %d dimensions, %lld rows, %lld columns",
-                          what, (long long)n, (long long)p, ndim, (long long)ct_tensor_dim(Y, 0),
-                          (long long)ct_tensor_dim(Y, 1));
+    return ct_device_fail(
+        device, CT_ESHAPE, "%s must be (%lld, %lld); it has %d dimensions, %lld rows, %lld columns", what,
+        (long long)n, (long long)p, ndim, (long long)ct_tensor_dim(Y, 0), (long long)ct_tensor_dim(Y, 1));
 }
 
 ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int64_t p, bool missing,
@@ -28,8 +28,9 @@ ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int
     if (!s && !(a->y = ct__gp_doubles(Y))) s = ct_last_status(device);
     for (int64_t i = 0; i < n * p && !s; i++)
         if (isinf(a->y[i]) || (isnan(a->y[i]) && !missing))
-            s = ct_device_fail(device, CT_EINVAL, "%s: row %lld, column %lld is %s: leave such rows out or fill them in",
-                               what, (long long)(i / p), (long long)(i % p), isnan(a->y[i]) ? "NaN" : "infinite");
+            s = ct_device_fail(device, CT_EINVAL,
+                               "%s: row %lld, column %lld is %s: leave such rows out or fill them in", what,
+                               (long long)(i / p), (long long)(i % p), isnan(a->y[i]) ? "NaN" : "infinite");
     return s;
 }
 

@@ -74,7 +74,8 @@ def predict(model, t, y):
     B, k, _ = model(t)
     C, r, there = system(model, t, y)
     shift, scale = scales(y)
-    ks = np.kron(k(NEW_X, X), B).reshape(NEW, P, N, P).transpose(0, 1, 3, 2).reshape(NEW * P, P * N)[:, there.ravel()]
+    ks = np.kron(k(NEW_X, X), B).reshape(NEW, P, N, P).transpose(0, 1, 3, 2).reshape(NEW * P, P * N)
+    ks = ks[:, there.ravel()]
     unit = np.tile(scale, NEW)
     mean = np.tile(shift, NEW) + unit * (ks @ np.linalg.solve(C, r))
     cov = np.kron(k(NEW_X, NEW_X), B) - ks @ np.linalg.solve(C, ks.T)
@@ -101,7 +102,8 @@ def check_by_gpytorch():
                 gpytorch.kernels.RBFKernel(ard_num_dims=2), num_tasks=P, rank=2)
 
         def forward(self, z):
-            return gpytorch.distributions.MultitaskMultivariateNormal(self.mean_module(z), self.covar_module(z))
+            normal = gpytorch.distributions.MultitaskMultivariateNormal
+            return normal(self.mean_module(z), self.covar_module(z))
 
     likelihood = gpytorch.likelihoods.MultitaskGaussianLikelihood(
         num_tasks=P, has_global_noise=False, noise_constraint=gpytorch.constraints.GreaterThan(1e-8))
@@ -126,26 +128,30 @@ def check_by_gpytorch():
 
 
 def listing(values):
-    return "{ " + ", ".join("NAN" if np.isnan(v) else repr(float(v)) for v in np.asarray(values).ravel()) + " }"
+    texts = ["NAN" if np.isnan(v) else repr(float(v)) for v in np.asarray(values).ravel()]
+    return "{ " + ", ".join(texts) + " }"
 
 
 def main():
     check_by_gpytorch()
     print("/* Made by make_outputs_tables.py with numpy %s. */" % np.__version__)
-    print("#ifndef TESTS_OUTPUTS_TABLES_H\n#define TESTS_OUTPUTS_TABLES_H\n\n#include <math.h>\n\n/* clang-format off */")
+    print("#ifndef TESTS_OUTPUTS_TABLES_H\n#define TESTS_OUTPUTS_TABLES_H\n\n#include <math.h>\n")
+    print("/* clang-format off */")
     print("enum { OUTPUTS_N = %d, OUTPUTS_P = %d, OUTPUTS_NEW = %d };" % (N, P, NEW))
     for name, values in ("X", X), ("Y", Y), ("Y_missing", Y_MISSING), ("new_X", NEW_X):
         print(fold("static const double outputs_%s[] = %s;" % (name, listing(values))))
     print("\nstatic const struct outputs_row {\n    const char *name;\n    int n_params;")
     print("    double theta[16], nlml, gradient[16], mean[OUTPUTS_NEW * OUTPUTS_P];")
-    print("    double covariance[OUTPUTS_NEW * OUTPUTS_P * OUTPUTS_NEW * OUTPUTS_P], left_out[OUTPUTS_N * OUTPUTS_P];")
+    print("    double covariance[OUTPUTS_NEW * OUTPUTS_P * OUTPUTS_NEW * OUTPUTS_P];")
+    print("    double left_out[OUTPUTS_N * OUTPUTS_P];")
     print("} outputs_table[] = {")
     for name, model, t, y, plain in (("shared", shared, SHARED, Y, 0), ("joint", joint, JOINT, Y, 2 * P),
                                      ("joint, missing", joint, JOINT, Y_MISSING, 2 * P)):
         mean, cov, left = predict(model, t, y)
         print(fold("    { \"%s\", %d," % (name, len(t))))
-        for values, end in ((t, ","), ([nlml(model, t, y)], ","), (gradient(model, t, y, plain), ","), (mean, ","),
-                            (cov, ","), (left, " },")):
+        slopes = gradient(model, t, y, plain)
+        for values, end in ((t, ","), ([nlml(model, t, y)], ","), (slopes, ","), (mean, ","), (cov, ","),
+                            (left, " },")):
             text = listing(values)
             print(fold("      " + (text[2:-2] if np.size(values) == 1 else text) + end))
     print("};\n/* clang-format on */\n\n#endif")

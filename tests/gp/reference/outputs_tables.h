@@ -20,7 +20,8 @@ static const struct outputs_row {
     const char *name;
     int n_params;
     double theta[16], nlml, gradient[16], mean[OUTPUTS_NEW * OUTPUTS_P];
-    double covariance[OUTPUTS_NEW * OUTPUTS_P * OUTPUTS_NEW * OUTPUTS_P], left_out[OUTPUTS_N * OUTPUTS_P];
+    double covariance[OUTPUTS_NEW * OUTPUTS_P * OUTPUTS_NEW * OUTPUTS_P];
+    double left_out[OUTPUTS_N * OUTPUTS_P];
 } outputs_table[] = {
     { "shared", 4,
       { 1.4, 0.7, 1.9, 0.08 },
