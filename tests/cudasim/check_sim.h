@@ -13,9 +13,6 @@ extern "C" {
 #include "cudasim.h"
 #include "cusolverDn.h"
 
-/* With CT_TEST_NAME only the tests of that name run; '*' and '?' stand for anything. */
-static const bool check_named = (cmocka_set_test_filter(getenv("CT_TEST_NAME")), true);
-
 #define assert_cuda(call) assert_int_equal((call), cudaSuccess)
 
 /* The statement is reported with a message that contains this part; "": not reported. */

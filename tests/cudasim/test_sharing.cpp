@@ -93,6 +93,7 @@ static void still_there(void)
 
 static void errors_of_others(void **)
 {
+    cudasim_seed(0); /* streams run late: an event is not ready */
     assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     assert_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     for (cudaError_t error : { cudaErrorMemoryAllocation, cudaErrorNotReady }) {

@@ -8,9 +8,6 @@
 
 #include <float.h>
 
-/* Rows up to which the matrix may be a square: one block instead of three. */
-enum { SQUARE = 256 };
-
 double ct__gp_rounding(ct_dtype dtype) { return 16 * (dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON); }
 
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
@@ -18,7 +15,7 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
 {
     const int64_t n = ct_view_dim(in[1], 0);
     const ct_dtype dtype = in[1].dtype;
-    square = square && n <= SQUARE && !grid.group;
+    square = square && n <= CT__SQUARE && !grid.group;
     ct_view matrix = ct_scratch(c, dtype,
                                 grid.group ? ct__grid_shape(&grid)
                                 : square   ? ct_shape2(n, n)

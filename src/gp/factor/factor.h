@@ -7,6 +7,9 @@
 
 #include "packed.h"
 
+/* Rows up to which the matrix may be a square: one block instead of three. */
+enum { CT__SQUARE = 600 };
+
 typedef struct ct__system {
     const ct_cov_program *program;
     ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */

@@ -115,21 +115,34 @@ bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar)
 
 /* -- samples --------------------------------------------------------------------------------------------- */
 
-static const char *const sampled[] = {
-    "rbf(ard)",
-    "linear(ard) + constant",
-    "poly(degree=3)",
-    "scale * rbf(ard) + scale * periodic * matern52 + white",
-    "scale * index(rank=2, levels=3, dims=1) * rbf + index(levels=2, dims=0)",
-    "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf",
+/* `codes`: columns are levels and what is none. At a code the matrix jumps. */
+static const struct {
+    const char *text;
+    bool codes;
+} sampled[] = {
+    { "rbf(ard)", false },
+    { "linear(ard) + constant", false },
+    { "poly(degree=3)", false },
+    { "scale * rbf(ard) + scale * periodic * matern52 + white", false },
+    { "scale * index(rank=2, levels=3, dims=1) * rbf + index(levels=2, dims=0)", false },
+    { "scale * index(rank=2, levels=3, dims=1) * category(dims=2:0) + index(levels=2, dims=0)", true },
+    { "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf", false },
 };
+
+static void sample_points(ct_sample *s, int i, ct_shape shape, bool codes)
+{
+    if (codes)
+        ct_sample_among(s, i, shape, (const double[]){ 0, 1, 2, -1, 0.5 }, 5), ct_sample_kinks(s);
+    else
+        ct_sample_uniform(s, i, shape, -0.8, 0.8);
+}
 
 /* Every profile alone, in one of these ways: without lengthscales of one column, since a cosine of several
  * columns is indefinite; then the above. */
 static ct_kernel *sampled_kernel(int i)
 {
     static const char *const ways[] = { "", "(ard)", "(dims=2:0)", "(ard, dims=0:2)" };
-    if (i >= CT_COV_PROFILES) return ct_kernel_parse(sampled[i - CT_COV_PROFILES]);
+    if (i >= CT_COV_PROFILES) return ct_kernel_parse(sampled[i - CT_COV_PROFILES].text);
     const kernel_kind *kind = &ct__kernel_kinds[i];
     char text[64];
     snprintf(text, sizeof text, "%s%s", kind->text, kind->lengthscales ? ways[i % 4] : "(dims=2)");
@@ -141,9 +154,10 @@ void ct__cov_sample(ct_sample *s, bool pairs)
 {
     enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, BATCHES = 3, COLUMNS = 3 };
     const int ways = 1 + pairs, variant = ct_sample_variant(s, ways * (KERNELS + BATCHES));
-    const int batch = variant / ways - KERNELS;
+    const int batch = variant / ways - KERNELS, which = batch < 0 ? variant / ways : KERNELS - 1;
+    const bool codes = which >= CT_COV_PROFILES && sampled[which - CT_COV_PROFILES].codes;
     const int64_t n = ct_sample_size(s);
-    ct_kernel *k = sampled_kernel(batch < 0 ? variant / ways : KERNELS - 1);
+    ct_kernel *k = sampled_kernel(which);
     ct_status bound = ct_kernel_bind(k, COLUMNS);
     if (bound == CT_OK) {
         const ct_cov_program *p = ct_kernel_program(k);
@@ -151,9 +165,9 @@ void ct__cov_sample(ct_sample *s, bool pairs)
         if (batch < 0) ct_sample_unbatched(s);
         ct_sample_uniform(s, 0, ct_shape1(p->n_params), 0.5, 2);
         if (batch == 1) ct_sample_unbatched(s);
-        ct_sample_uniform(s, 1, ct_shape2(n, COLUMNS), -0.8, 0.8);
+        sample_points(s, 1, ct_shape2(n, COLUMNS), codes);
         if (batch == 2) ct_sample_unbatched(s);
-        if (variant % ways) ct_sample_uniform(s, 2, ct_shape2(n + 1, COLUMNS), -0.8, 0.8);
+        if (variant % ways) sample_points(s, 2, ct_shape2(n + 1, COLUMNS), codes);
     } else {
         ct_sample_fail(s, bound, ct_kernel_message(k));
     }

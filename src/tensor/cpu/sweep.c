@@ -87,14 +87,15 @@ typedef struct problem {
 } problem;
 
 /* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other
- * seldom. The larger a task of `grain` rows and columns, the less is read for it; a part should have a dozen
- * stretches of rows. */
+ * seldom. The larger a task of `grain` rows and columns, the less is read for it; many tasks let threads end
+ * together, and a part should have a dozen stretches of rows. */
 static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;
-    const int64_t few = n > CT__SWEEP_MIDDLE && n <= CT__SWEEP_LARGE ? CT__SWEEP_MORE : CT__SWEEP_FEW;
-    *grain = (few + width - 1) / width * width;
-    int64_t b = n <= CT__SWEEP_LARGE ? *grain : CT__SWEEP_DEEP * *grain;
+    const int64_t share = n * CT__SWEEP_SHARE / 100;
+    const int64_t rows = ct__min(share > CT__SWEEP_LEAST ? share : CT__SWEEP_LEAST, CT__SWEEP_MOST);
+    *grain = (rows + width - 1) / width * width;
+    int64_t b = *grain * (n <= CT__SWEEP_LARGE ? CT__SWEEP_TASKS : CT__SWEEP_DEEP);
     while (*grain < b && n >= CT__SWEEP_STRETCHES * parts * *grain) *grain *= 2;
     if (all < *grain) *grain = all;
     return ct__min(b, (all + *grain - 1) / *grain * *grain);

@@ -1,27 +1,26 @@
 /* QR by Householder's reflectors, by cuBLAS or cuSOLVER; Q by products; and how well a triangle is
  * conditioned. */
 #include "batch.cuh"
+#include "block.cuh"
 
 #include <math.h>
 
 enum { PANEL = CT__QR_PANEL };
 
-/* A thread per member: the first column, from 1, whose part beyond those before it is nothing next to the
- * largest. */
+/* A block per member. failed[member]: the first column, from 1, whose part beyond those before it is nothing
+ * next to the largest. */
 template <typename T>
 static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, int64_t *failed)
 {
-    CT__EACH(member, b.members)
-    {
-        const T *a = (const T *)m.data + ct__member_at(b, m, member);
-        const int64_t count = m.rows < m.cols ? m.rows : m.cols;
-        double largest = 0;
-        for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)a[i * (m.rs + m.cs)]));
-        int64_t bad = 0;
-        for (int64_t i = 0; i < count && !bad; i++)
-            if (!(fabs((double)a[i * (m.rs + m.cs)]) > tolerance * largest)) bad = i + 1;
-        failed[member] = bad;
-    }
+    const int64_t count = m.rows < m.cols ? m.rows : m.cols, step = m.rs + m.cs;
+    const T *a = (const T *)m.data + ct__member_at(b, m, blockIdx.x);
+    T largest = 0;
+    for (int64_t i = threadIdx.x; i < count; i += CT__BLOCK) largest = fmax(largest, fabs(a[i * step]));
+    largest = ct__over_block<CT__BLOCK>(largest, [](T x, T y) { return fmax(x, y); });
+    const double least = tolerance * (double)largest;
+    const int64_t first =
+        ct__first<CT__BLOCK>(count, [=](int64_t i) { return !(fabs((double)a[i * step]) > least); });
+    if (!threadIdx.x) failed[blockIdx.x] = first < count ? first + 1 : 0;
 }
 
 /* C = Qᵀ C, or Q C, for the reflectors of one panel V, ones on its diagonal and zeros above:
@@ -58,7 +57,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     ct__copy_matrices(b, A, b.m[0]);
     ct__copy_matrices(b, taus.m, b.m[1]);
     if (rank_tolerance < 0) return b.status;
-    CT__BATCH_EACH("qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
+    CT__BATCH_BLOCKS("qr", b, rank_kernel, b.members, CT__BLOCK, b.m[0], rank_tolerance, failed);
     ct__poison(b, failed, false, b.m[0]);
     return ct__note_failure(b, failed, 0, "column %lld",
                             "depends on those before it to working precision, or has NaN: leave it out, or "

@@ -32,10 +32,10 @@ static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 {
     if (r.f == CT_REDUCE_SUM) return seen{ a.m + b.m, 0 };
     const bool second = b.m > a.m || b.m != b.m;
-    const seen &top = second ? b : a, &low = second ? a : b;
-    if (r.f == CT_REDUCE_MAX || !isfinite(top.m)) return top;
-    const double x = low.m - top.m;
-    return seen{ top.m, top.s + low.s * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
+    const double m = second ? b.m : a.m, low = second ? a.m : b.m, s = second ? b.s : a.s;
+    if (r.f == CT_REDUCE_MAX || !isfinite(m)) return seen{ m, s };
+    const double x = low - m;
+    return seen{ m, s + (second ? a.s : b.s) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
 }
 
 /* Inputs from, from + step, ... of an output whose first element is at `base`, in this order, after `all`. */

@@ -119,11 +119,12 @@ enum {
 
     /* -- the sweep ("Where the likelihood's time goes"; bench/mll) -- */
     CT__SWEEP_ALONE = 160, /* rows that one thread had better do alone */
-    /* A task has FEW rows, or MORE for matrices of MIDDLE to LARGE rows, and a step as many pivots. Above
-     * LARGE a step has DEEP times as many. Measured on two cores. All of these: bits. */
-    CT__SWEEP_FEW = 96,
-    CT__SWEEP_MORE = 192,
-    CT__SWEEP_MIDDLE = 400,
+    /* A task has SHARE per cent of the rows, LEAST to MOST, and a step pivots for TASKS of them. Above LARGE
+     * it has those for DEEP of them. Measured on two cores. All of these: bits. */
+    CT__SWEEP_SHARE = 16,
+    CT__SWEEP_LEAST = 48,
+    CT__SWEEP_MOST = 96,
+    CT__SWEEP_TASKS = 2,
     CT__SWEEP_LARGE = 1500,
     CT__SWEEP_DEEP = 4,
     CT__SWEEP_STRETCHES = 12, /* of rows, that a part should have at least */
