@@ -1,6 +1,80 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- rows of all outputs --------------------------------------------------------------------------------- */
+
+/* The values of output j in all rows of the table, into y (rows, p), which is made for the first one. */
+static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j,
+                       int64_t *cols, double **y)
+{
+    const ct_gp *gp = m->gp[j];
+    const int64_t d = ct_gp_dims(gp);
+    int result = frame_model(f, gp, t, how, cols);
+    if (result == GO_ON && cols[d] < 0) {
+        frame_column(f, ct_gp_output(gp)->name);
+        result = CODE_DATA;
+    }
+    const int64_t rows = ct_table_rows(f->table);
+    if (result == GO_ON && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
+        result = fail(CODE_MEMORY, "no memory for %lld rows", (long long)rows);
+    for (int64_t i = 0; i < rows && result == GO_ON; i++) {
+        const double value = ct_table_at(f->table, i, cols[d]);
+        (*y)[i * m->n + j] = value;
+        if (isinf(value)) result = frame_complete(f, &cols[d], 1); /* which refuses it */
+    }
+    return result;
+}
+
+/* Of the chosen rows those that outputs can learn; y: of all rows of the table, then of these. */
+static void keep_learnable(frame *f, const model_file *m, double *y)
+{
+    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
+    int64_t kept = 0;
+    for (int64_t k = 0; k < f->n_rows; k++) {
+        const double *row = y + f->rows[k] * m->n;
+        int64_t there = 0;
+        for (int64_t j = 0; j < m->n; j++) there += !isnan(row[j]);
+        if (there < (all ? m->n : 1)) continue;
+        memmove(y + kept * m->n, row, (size_t)m->n * sizeof *y);
+        f->rows[kept++] = f->rows[k];
+    }
+    f->n_rows = kept;
+}
+
+/* Y (rows, p), NaN where a value is missing. Rows that no output can learn are left out, and of outputs with
+ * one factor those without all of them. */
+static int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
+                         ct_tensor **Y, ct_tensor **noise)
+{
+    const int64_t d = ct_gp_dims(m->gp[0]);
+    double *y = NULL;
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
+    int result = cols ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = m->n - 1; j >= 0 && result == GO_ON; j--) {
+        frame_close(f);
+        result = read_output(f, m, t, how, j, cols, &y);
+    }
+    const int64_t told = result == GO_ON ? cols[d + 1] : -1;
+    if (told >= 0) cols[d] = told;
+    if (result == GO_ON) result = frame_complete(f, cols, told >= 0 ? d + 1 : d);
+    if (result == GO_ON) keep_learnable(f, m, y);
+    if (result == GO_ON && f->n_rows == 0)
+        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
+    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
+    if (result == GO_ON) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
+    if (result == GO_ON && (!*X || !*Y)) result = fail_device(m->device, NULL);
+    if (result == GO_ON) result = frame_take_noise(f, m->gp[0], told, true, noise);
+    free(y);
+    free(cols);
+    return result;
+}
+
+/* -- the command ----------------------------------------------------------------------------------------- */
+
 /* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
  * caller takes the lock before loading the model, so that of several appends at once each adds to what the
  * one before has saved. */

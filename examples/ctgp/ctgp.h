@@ -201,7 +201,7 @@ int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name,
 /* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
 int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
 
-/* -- model.c: loading a model, predicting a table with it -- */
+/* -- open.c: a model's file -- */
 
 /* A model's file: the outputs that a command is about, the file's or the one that --output names. */
 typedef struct model_file {
@@ -227,6 +227,8 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
 void model_close(model_file *m);
 /* Of leave-one-out with joint outputs, a note on standard error. */
 void tell_joint(const model_file *m);
+/* -- model.c: tables as a model reads them, and its predictions -- */
+
 /* Parses a table, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
  * cols[d + 1]: the column of its noise; these two or -1. */
 int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);
@@ -236,10 +238,9 @@ int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how,
 int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise);
 
-/* The same for all outputs of a model: Y (rows, p), NaN where a value is missing. Rows that no output can
- * learn are left out, and of outputs with one factor those without all of them. */
-int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
-                  ct_tensor **Y, ct_tensor **noise);
+/* The rows of a model's noise, in column `col` or, for -1, none, which is told, or refused if `required`: new
+ * observations then have the average noise. */
+int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise);
 
 typedef struct prediction {
     frame data;         /* rows whose inputs are complete     */

@@ -7,75 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "a, b, c", or as much of it as there is room for. */
-static const char *output_names(const ct_outputs *o, char *text, size_t size)
-{
-    *text = 0;
-    for (int64_t j = 0; j < ct_outputs_count(o); j++) {
-        const size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s", j ? ", " : "", ct_outputs_name(o, j));
-    }
-    return text;
-}
-
-/* The outputs' models, or that of `output` alone. */
-static int choose_outputs(model_file *m, const char *output, bool one)
-{
-    char names[512];
-    const int64_t all = ct_outputs_count(m->outputs),
-                  chosen = output ? ct_outputs_find(m->outputs, output) : 0;
-    m->several = all > 1;
-    m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
-    m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
-                                                              : ct_outputs_model(m->outputs, 0));
-    output_names(m->outputs, names, sizeof names);
-    if (chosen < 0) return fail(CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
-    if (one && !output && all > 1)
-        return fail(CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
-    m->n = output || one ? 1 : all;
-    m->gp = malloc((size_t)m->n * sizeof *m->gp);
-    if (!m->gp) return fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m->n);
-    for (int64_t j = 0; j < m->n; j++)
-        if (!(m->gp[j] = ct_outputs_model(m->outputs, chosen + j))) return fail_device(m->device, NULL);
-    return GO_ON;
-}
-
-int model_open(model_file *m, const char *device_name, const char *path, const char *output, bool one)
-{
-    *m = (model_file){ .path = path, .n = 1 };
-    int result = many_device(&device_name);
-    if (result != GO_ON) return result;
-    m->device = ct_device_open(device_name);
-    if (ct_device_status(m->device)) return fail_device(m->device, NULL);
-    if (many())
-        m->single = ct_gp_load_for(m->device, path, many());
-    else
-        m->outputs = ct_outputs_load(m->device, path);
-    if (!m->single && !m->outputs) return fail_device(m->device, NULL);
-    if (m->outputs) return choose_outputs(m, output, one);
-    m->gp = &m->single;
-    m->factor = ct_gp_has_factor(m->single);
-    if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return GO_ON;
-    return fail(CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
-}
-
-void tell_joint(const model_file *m)
-{
-    if (m->joint)
-        fprintf(
-            stderr,
-            "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
-            m->path);
-}
-
-void model_close(model_file *m)
-{
-    if (m->outputs) free(m->gp);
-    ct_outputs_free(m->outputs);
-    ct_gp_free(m->single);
-    ct_device_close(m->device);
-}
-
 const char *kernel_text(const ct_gp *gp, char *text, size_t size)
 {
     ct_kernel_print(ct_gp_kernel(gp), false, text, size);
@@ -127,8 +58,7 @@ int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how,
     return result;
 }
 
-/* The rows of a model's noise. Without their column new observations have the average noise. */
-static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     const char *name = noise_name(gp), *column = noise_column(kind, name);
@@ -166,71 +96,7 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
     if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
     if (result == GO_ON && y) *y = frame_tensor(f, &target, 1, ct_gp_dtype(gp));
     if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
-    if (result == GO_ON && noise) result = take_noise(f, gp, told, y != NULL, noise);
-    free(cols);
-    return result;
-}
-
-/* The values of output j in all rows of the table, into y (rows, p), which is made for the first one. */
-static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j,
-                       int64_t *cols, double **y)
-{
-    const ct_gp *gp = m->gp[j];
-    const int64_t d = ct_gp_dims(gp);
-    int result = frame_model(f, gp, t, how, cols);
-    if (result == GO_ON && cols[d] < 0) {
-        frame_column(f, ct_gp_output(gp)->name);
-        result = CODE_DATA;
-    }
-    const int64_t rows = ct_table_rows(f->table);
-    if (result == GO_ON && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
-        result = fail(CODE_MEMORY, "no memory for %lld rows", (long long)rows);
-    for (int64_t i = 0; i < rows && result == GO_ON; i++) {
-        const double value = ct_table_at(f->table, i, cols[d]);
-        (*y)[i * m->n + j] = value;
-        if (isinf(value)) result = frame_complete(f, &cols[d], 1); /* which refuses it */
-    }
-    return result;
-}
-
-/* Of the chosen rows those that outputs can learn; y: of all rows of the table, then of these. */
-static void keep_learnable(frame *f, const model_file *m, double *y)
-{
-    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
-    int64_t kept = 0;
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        const double *row = y + f->rows[k] * m->n;
-        int64_t there = 0;
-        for (int64_t j = 0; j < m->n; j++) there += !isnan(row[j]);
-        if (there < (all ? m->n : 1)) continue;
-        memmove(y + kept * m->n, row, (size_t)m->n * sizeof *y);
-        f->rows[kept++] = f->rows[k];
-    }
-    f->n_rows = kept;
-}
-
-int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
-                  ct_tensor **Y, ct_tensor **noise)
-{
-    const int64_t d = ct_gp_dims(m->gp[0]);
-    double *y = NULL;
-    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = cols ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = m->n - 1; j >= 0 && result == GO_ON; j--) {
-        frame_close(f);
-        result = read_output(f, m, t, how, j, cols, &y);
-    }
-    const int64_t told = result == GO_ON ? cols[d + 1] : -1;
-    if (told >= 0) cols[d] = told;
-    if (result == GO_ON) result = frame_complete(f, cols, told >= 0 ? d + 1 : d);
-    if (result == GO_ON) keep_learnable(f, m, y);
-    if (result == GO_ON && f->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
-    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
-    if (result == GO_ON) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
-    if (result == GO_ON && (!*X || !*Y)) result = fail_device(m->device, NULL);
-    if (result == GO_ON) result = take_noise(f, m->gp[0], told, true, noise);
-    free(y);
+    if (result == GO_ON && noise) result = frame_take_noise(f, gp, told, y != NULL, noise);
     free(cols);
     return result;
 }

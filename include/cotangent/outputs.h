@@ -79,7 +79,9 @@ CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 CT_API ct_gp *ct_outputs_whole(const ct_outputs *o);
 /* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
  * it is made when it is first asked for, which factorises: NULL with ct_message on failure, and out of range.
- * It is for reading: ct_gp_copy gives one that may be changed. */
+ * It is for reading: ct_gp_copy gives one that may be changed. One of JOINT knows the rows that have a value of
+ * this output; its parameters and its likelihood are those of all. ct_gp_cross_validate, ct_gp_append,
+ * ct_gp_remove and ct_gp_save are CT_EUNSUPPORTED there. */
 CT_API ct_gp *ct_outputs_model(ct_outputs *o, int64_t j);
 
 /* -log p(Y), in the units of the data, at the present parameters; NaN with a status on the device. */

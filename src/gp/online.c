@@ -55,7 +55,7 @@ ct_status ct__gp_complete(ct_gp *gp)
     ct__packed_diagonal(c, &L, L_diagonal);
     ct_prim_flag_pivots(c, ct__gp_rounding(gp->dtype), C_diagonal, L_diagonal, alpha);
     ct__nlml_value(c, y, alpha, L_diagonal, nlml);
-    gp->factor.nlml = ct_call_item(c, nlml) + (double)gp->n * log(gp->y_scale) + gp->log_units;
+    gp->factor.nlml = ct_call_item(c, nlml) + ct__gp_log_units(gp);
     gp->factor.alpha = ct_tensor_of(c, alpha);
     ct_scope_close(c);
     ct_status s = ct_tape_status(gp->tape);

@@ -434,6 +434,15 @@ static void a_joint_output_is_a_model(void **state)
     }
     free(x), free(mean), free(variance), free(covariance);
     ct_tape_free(tape);
+    ct_gp_numerics q;
+    assert_ok(ct_gp_inspect(gp, &q), ct_message(device));
+    assert_true(q.pivot_row >= 0 && q.pivot_row < N - 1 && q.gradient_error < 1e-8 && q.gradient_error > 0);
+    /* a new factor has the same likelihood */
+    ct_gp *copy = ct_gp_copy(gp);
+    gp_set(copy, "rbf.lengthscale[0]", 1, false);
+    gp_set(copy, "rbf.lengthscale[0]", gp_get(gp, "rbf.lengthscale[0]"), false);
+    assert_near("nlml", &(double){ ct_gp_nlml_value(copy) }, &(double){ ct_gp_nlml_value(gp) }, 1, 1e-12, 1);
+    ct_gp_free(copy);
     /* what belongs to all outputs */
     int64_t folds[N] = { 0 };
     assert_failed(ct_gp_cross_validate(gp, folds, NULL, NULL, NULL), device, CT_EUNSUPPORTED,

@@ -19,6 +19,20 @@ ct_status ct__lens_set(ct_gp *gp, int64_t code)
     return CT_OK;
 }
 
+int64_t ct__lens_row(const ct_gp *gp, int64_t i)
+{
+    if (!gp->lens) return i;
+    int64_t first = 0, end = gp->lens->n; /* of the numbers that it may be */
+    while (first < end) {
+        const int64_t k = first + (end - first) / 2;
+        if (gp->lens->row[k] < i)
+            first = k + 1;
+        else
+            end = k;
+    }
+    return first < gp->lens->n && gp->lens->row[first] == i ? first : -1;
+}
+
 void ct__lens_pick(const ct_gp *gp, double *x, int64_t cols)
 {
     for (int64_t i = 0; gp->lens && i < gp->lens->n; i++) /* row[i] >= i */

@@ -59,6 +59,12 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
+/* What the units of y add to the likelihood. */
+static inline double ct__gp_log_units(const ct_gp *gp)
+{
+    return (double)gp->n * log(gp->y_scale) + gp->log_units;
+}
+
 /* A collective call on a model, in its group (mpi/group.h). */
 static inline void ct__gp_enter(const ct_gp *gp) { ct__group_enter(gp->options.group); }
 static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
@@ -120,6 +126,8 @@ ct_status ct__lens_set(ct_gp *gp, int64_t code);
 /* Rows, and columns of X, as callers meet them. */
 static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->lens ? gp->lens->n : gp->n; }
 static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->d - (gp->lens != NULL); }
+/* The number by which callers know row i; -1: they do not. */
+int64_t ct__lens_row(const ct_gp *gp, int64_t i);
 /* Of x (n, cols) the rows that callers meet become the first ones. */
 void ct__lens_pick(const ct_gp *gp, double *x, int64_t cols);
 /* Xs (m, ct__gp_cols), in the units of the data, as the model has its points: (m, d). */

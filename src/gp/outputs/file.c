@@ -124,8 +124,13 @@ static void read_rest(ct__stream *s, ct_outputs *o)
         return;
     }
     double *level = ct__gp_doubles(w->given);
+    int64_t rows[CT_OUTPUTS_MOST] = { 0 };
     if (!level || ct__joint_find_grid(w)) ct__stream_lacks_memory(s);
-    for (int64_t i = 0; i < w->n && level; i++) w->log_units += log(o->scale[(int64_t)level[i]]);
+    for (int64_t i = 0; i < w->n && level; i++) {
+        w->log_units += log(o->scale[(int64_t)level[i]]);
+        rows[(int64_t)level[i]]++;
+    }
+    for (int64_t j = 0; j < o->p; j++) s->bad |= !rows[j];
     free(level);
     o->d = w->d - 1;
 }

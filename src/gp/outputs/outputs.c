@@ -126,7 +126,8 @@ static ct_status change_units(ct_gp *gp, const ct_gp *whole)
         p->lower = fmin(origin + r * p->lower, p->value);
         p->upper = fmax(origin + r * p->upper, p->value);
         p->prior = moved(p->prior, origin, r);
-        s = ct__gp_pass_on(gp, i);
+        s = ct__gp_check_param(gp, i, p);
+        if (!s) s = ct__gp_pass_on(gp, i);
         gp->s[i] = kept;
     }
     return s;
@@ -159,7 +160,7 @@ static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
     ct__gp_take_columns(gp, columns);
     gp->y_shift = o->shift[j];
     gp->y_scale = gp->y_spread = o->scale[j];
-    if (o->kind == CT_OUTPUTS_SHARED) gp->log_units = 0;
+    gp->log_units = o->kind == CT_OUTPUTS_SHARED ? 0 : gp->log_units - (double)gp->n * log(gp->y_scale);
     ct_status s = change_units(gp, o->whole);
     if (!s) s = o->kind == CT_OUTPUTS_SHARED ? take_column(o, gp, j) : ct__lens_set(gp, j);
     return s;
