@@ -38,7 +38,7 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
         begin(s, o, j);
         result = one.gp ? fit_tell(s, &one, own) : fail_device(ct_outputs_device(o), NULL);
     }
-    if (s->json) printf("]}\n");
+    if (s->json && result == GO_ON) printf("]}\n");
     free(own);
     return result;
 }

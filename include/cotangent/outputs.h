@@ -48,7 +48,7 @@ typedef struct ct_outputs_options {
      * it uncertain), refuse another mean, noise that is given, and a group, and standardise in any case.
      * JOINT learns one noise for each output, and refuses another kind than CT_NOISE_LEARNED. */
     ct_gp_options model;
-    const ct_column *outputs; /* [p], copied; NULL: numbers named y0, y1, ... */
+    const ct_column *outputs; /* [p], of different names, copied; NULL: numbers named y0, y1, ... */
     int rank;                 /* of B, for JOINT, 1 <= rank <= p; 0: 1 */
 } ct_outputs_options;
 
@@ -60,8 +60,8 @@ typedef struct ct_outputs_options {
  * for what ct_gp_new refuses, and for an output without two values. */
 CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                                   const ct_outputs_options *options);
-/* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype,
- * and are taken over, but not on failure: CT_EINVAL. Models of a group are CT_EUNSUPPORTED. */
+/* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype and
+ * different outputs, and are taken over, but not on failure: CT_EINVAL. Models of a group are CT_EUNSUPPORTED. */
 CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 

@@ -238,6 +238,9 @@ static void a_singular_covariance_is_flagged(void **state)
 
 /* -- the op of Kronecker products ------------------------------------------------------------------------ */
 
+/* Where there are eigenvectors. */
+static bool on_cpu(void) { return !strcmp(ct_device_name(device), "cpu"); }
+
 /* A Aᵀ + I, so that a gradient in it is one in A; (n, n). */
 static ct_var positive(ct_tape *tape, ct_dtype dtype, int64_t n, uint64_t stream)
 {
@@ -252,6 +255,7 @@ static ct_var positive(ct_tape *tape, ct_dtype dtype, int64_t n, uint64_t stream
 static void kronecker_is_the_matrix(void **state)
 {
     (void)state;
+    if (!on_cpu()) return;
     for (int variant = 0; variant < 12; variant++) {
         const int64_t n = (int64_t[]){ 1, 6, 40 }[variant % 3], p = 1 + variant % 4;
         const ct_dtype dtype = variant < 9 ? CT_F64 : CT_F32;
@@ -316,7 +320,8 @@ static void kronecker_refuses(void **state)
         }
         ct_var v = ct_outputs_nlml_kronecker(in[0], in[1], in[2], in[3]);
         if (nan) assert_true(isnan(ct_item(v)));
-        assert_status(ct_tape_status(tape), nan ? CT_ENUMERIC : CT_ESHAPE, ct_tape_message(tape));
+        const ct_status told = !nan ? CT_ESHAPE : on_cpu() ? CT_ENUMERIC : CT_EUNSUPPORTED;
+        assert_status(ct_tape_status(tape), told, ct_tape_message(tape));
         ct_tape_free(tape);
     }
 }
@@ -390,7 +395,7 @@ static void a_joint_output_is_a_model(void **state)
 {
     (void)state;
     ct_outputs *o = make(&outputs_table[2], N, CT_F64), *full = make(&outputs_table[1], N, CT_F64);
-    assert_int_equal(ct_outputs_whole(full)->in_grid, P);
+    assert_int_equal(ct_outputs_whole(full)->in_grid, on_cpu() ? P : 0);
     assert_int_equal(ct_outputs_whole(o)->in_grid, 0);
     assert_int_equal(ct_outputs_values(o), N * P - 4);
     for (int64_t j = 0; j < P; j++) {
@@ -500,7 +505,7 @@ static void kernels_on_pairs(void **state)
         assert_outputs(o);
         ct_gp *whole = ct_outputs_whole(o);
         assert_int_equal(ct_gp_params(whole), list[i].params);
-        assert_int_equal(whole->in_grid, list[i].grid ? P : 0);
+        assert_int_equal(whole->in_grid, list[i].grid && on_cpu() ? P : 0);
         double u[32], with, without, gradient[2][32];
         for (int64_t k = 0; k < ct_gp_params(whole); k++) {
             const ct_param *p = ct_gp_param(whole, k);
@@ -725,6 +730,8 @@ static void bad_input_is_refused(void **state)
     REFUSED(NULL, Y, CT_EINVAL, "X is NULL", 0);
     REFUSED(X, NULL, CT_EINVAL, "Y is NULL", 0);
     REFUSED(Y, X, CT_EINVAL, "no kind 7", .kind = 7);
+    const ct_column twice[] = { { .name = "a" }, { .name = "b" }, { .name = "a" } };
+    REFUSED(X, Y, CT_EINVAL, "output 2 has no name of its own", .outputs = twice);
     REFUSED(X, whole, CT_EDTYPE, "f64 or f32", 0);
     REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
     REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED,

@@ -17,10 +17,15 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     if ((unsigned)o->kind > CT_OUTPUTS_JOINT)
         return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: there is no kind %d of outputs",
                               (int)o->kind);
-    for (int64_t j = 0; j < p && o->outputs; j++)
-        if (!o->outputs[j].name || o->outputs[j].kind == CT_COLUMN_CATEGORY)
+    for (int64_t j = 0; j < p && o->outputs; j++) {
+        const ct_column *c = &o->outputs[j];
+        bool good = c->name && c->kind != CT_COLUMN_CATEGORY;
+        for (int64_t i = 0; i < j && good; i++) good = strcmp(o->outputs[i].name, c->name) != 0;
+        if (!good)
             return ct_device_fail(device, CT_EINVAL,
-                                  "ct_outputs_new: output %lld has no name or is a category", (long long)j);
+                                  "ct_outputs_new: output %lld has no name of its own or is a category",
+                                  (long long)j);
+    }
     if (o->kind == CT_OUTPUTS_EACH) return CT_OK;
     if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
         return ct_device_fail(
@@ -147,12 +152,13 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
         const ct_gp *gp = models[j];
         bool same = gp->device == first->device && gp->dtype == first->dtype && gp->d == first->d;
         for (int64_t k = 0; k < gp->d && same; k++) same = !strcmp(gp->column[k].name, first->column[k].name);
-        for (int64_t i = 0; i < j && same; i++) same = gp != models[i];
+        for (int64_t i = 0; i < j && same; i++)
+            same = gp != models[i] && strcmp(ct_gp_output(gp)->name, ct_gp_output(models[i])->name) != 0;
         if (!same)
-            return ct_device_fail(
-                first->device, CT_EINVAL,
-                "ct_outputs_of: model %lld has other inputs, dtype or device, or is there twice",
-                (long long)j);
+            return ct_device_fail(first->device, CT_EINVAL,
+                                  "ct_outputs_of: model %lld has other inputs, dtype or device, or an output "
+                                  "that is there twice",
+                                  (long long)j);
         if (!ct__group_is_one(gp->options.group))
             return ct_device_fail(first->device, CT_EUNSUPPORTED,
                                   "ct_outputs_of: model %lld belongs to a group", (long long)j);
