@@ -95,9 +95,19 @@ static ct_outputs *read_head(ct__stream *s)
     return o;
 }
 
+/* Whether the column has the outputs as its levels. */
+static bool of_outputs(const ct_outputs *o, const ct_column *c)
+{
+    bool same = c && c->kind == CT_COLUMN_CATEGORY && c->n_levels == o->p;
+    for (int64_t j = 0; j < o->p && same; j++) same = !strcmp(c->levels[j], o->column[j].name);
+    return same;
+}
+
 /* Whether the models fit the outputs. */
 static bool consistent(const ct_outputs *o)
 {
+    for (int64_t j = 0; j < o->p; j++)
+        if (ct_outputs_find(o, o->column[j].name) != j) return false;
     for (int64_t j = 0; j < o->p && !o->whole; j++) {
         const ct_gp *gp = o->model[j];
         bool same = gp->dtype == o->model[0]->dtype && gp->d == o->d &&
@@ -109,6 +119,7 @@ static bool consistent(const ct_outputs *o)
     const ct_gp *w = o->whole;
     bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->n_levels == o->p && w->d > 1;
     for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->level[j] == (double)j;
+    by_output = by_output && of_outputs(o, w->noise_column) && of_outputs(o, &w->column[w->d - 1]);
     if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
     return !w || (w->mean_at < 0 && !w->basis && w->y_shift == 0 && w->y_scale == 1 && w->y_spread > 0 &&
                   w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
