@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
 /* -- whether it is one ----------------------------------------------------------------------------------- */
@@ -63,11 +64,20 @@ static int64_t farthest(const double *x, int64_t n, int64_t d)
     return best;
 }
 
+/* Whether the Kronecker products are less work. The whole matrix takes (n p)³ operations on all threads, the
+ * eigenvectors as much as 20 n³ on one. A fit of few rows has one thread for each start. */
+static bool worth_it(const ct_gp *gp)
+{
+    const double p = (double)gp->n_levels;
+    return p * p * p > 20.0 * (gp->n <= CT__SMALL ? 1 : ct_device_threads(gp->device));
+}
+
 ct_status ct__joint_find_grid(ct_gp *gp)
 {
     const ct_cov_program *p = ct_kernel_program(gp->kernel);
     gp->in_grid = 0;
-    if (strcmp(ct_device_name(gp->device), "cpu") != 0 || !separable(p, p->n_nodes - 1, gp->d - 1))
+    if (strcmp(ct_device_name(gp->device), "cpu") != 0 || !worth_it(gp) ||
+        !separable(p, p->n_nodes - 1, gp->d - 1))
         return CT_OK;
     double *x = ct__gp_doubles(gp->X), *level = x ? ct__gp_doubles(gp->given) : NULL;
     if (level && is_grid(gp, x, level)) {

@@ -1,4 +1,5 @@
-/* Eigenvectors of symmetric matrices by divide and conquer. A row-major lower triangle is LAPACK's upper one,
+/* Eigenvectors of symmetric matrices by divide and conquer, each on one thread: the reduction to a tridiagonal
+ * matrix makes n products with a vector, and threads would wait for each other after every one. A row-major lower triangle is LAPACK's upper one,
  * and LAPACK's columns, the eigenvectors, are our rows. */
 #include "batch.h"
 #include "blas.h"
@@ -43,6 +44,7 @@ ct_status ct__cpu_eigen(ct_device *dev, ct_view *a, ct_view *w, ct_failure *fail
 {
     eigen_job t = { .job = { .failure = failure,
                              .reads_output = true,
+                             .serial = true,
                              .member = member,
                              .what = "eigenvalue %lld",
                              .why = "is not found: the matrix has NaN or an infinity" } };
