@@ -22,7 +22,7 @@ Time = collections.namedtuple("Time", "pivots panel exchange update")
 
 
 def grid_of(processes):
-    """(rows, cols), as square as it goes, rows <= cols; as in group.c."""
+    """(rows, cols), as square as it goes, rows <= cols; as in group/module.c."""
     rows = max(r for r in range(1, math.isqrt(processes) + 1) if processes % r == 0)
     return rows, processes // rows
 
@@ -30,8 +30,8 @@ def grid_of(processes):
 def width_of(n, processes):
     """Rows of a tile; as in grid.c."""
     P, Q = grid_of(processes)
-    most, least = n // (15 + 30 * (Q + (P if P > 1 else 0))), 32 if n < 1500 else 64
-    return min(max(most // 16 * 16, least), 256)
+    most, least = n // (10 + 20 * (Q + (P if P > 1 else 0))), 24 if n < 1500 else 48
+    return min(max(most // 24 * 24, least), 240)
 
 
 def looks_ahead(n, processes):
@@ -49,11 +49,14 @@ def node_bytes(n, d, processes):
     P, Q = grid_of(processes)
     b = width_of(n, processes)
     tiles = -(-n // b)
-    own = max(sum(before(tiles, p, P) - before(k, p, P) for k in range(q, tiles, Q))
-              for p in range(P) for q in range(Q))
-    panel = before(tiles, 0, P) + (tiles // Q + 1 if P > 1 else 0)
-    panel *= 1 + looks_ahead(n, processes)
-    return DOUBLE * ((own + panel + 3) * b * b + n * (2 * d + 64)) + 2**20
+    most = 0
+    for q in range(Q):
+        columns = range(q, tiles, Q)
+        for p in range(P):
+            own = len(columns) * before(tiles, p, P) - sum(before(k, p, P) for k in columns)
+            panel = before(tiles, p, P) + (before(tiles, q, Q) if P > 1 else 0)
+            most = max(most, own + (1 + looks_ahead(n, processes)) * (panel + 2))
+    return DOUBLE * (most * b * b + n * (2 * d + 64)) + 2**20
 
 
 def model_bytes(n, processes):
@@ -90,8 +93,8 @@ class Sweep:
         for p, q in self.places:
             below = before(T, p, P) - before(k + 1, p, P)
             mine = self.broadcast(Q, below) if Q > 1 and q != k % Q and below else 0
-            if self.inverse and P > 1 and p != k % P:
-                mine += before(k, q, Q) * column
+            left = before(k, q, Q)
+            mine += self.broadcast(P, left) if self.inverse and P > 1 and p != k % P and left else 0
             first = max(first, mine)
             mine = self.not_mine(k, p, q, before(k, p, P)) * row if self.inverse and Q > 1 else 0
             if P > 1:
@@ -130,8 +133,9 @@ class Sweep:
         return Time(pivots, panel, exchange, update)
 
     def communication(self):
-        """Seconds of all broadcasts, hidden ones too: those of the sweep, and of its two vectors at the
-        end."""
+        """Seconds of all broadcasts, hidden ones too: those of the sweep, and of one vector before it, with
+        the inverse of another one after it."""
         m, everyone = self.machine, self.P * self.Q
-        ends = math.ceil(math.log2(everyone)) * m.latency + DOUBLE * self.n / m.bandwidth
-        return sum(self.broadcast(everyone, 1) + sum(self.exchange(k)) for k in range(self.tiles)) + 2 * ends
+        vector = math.ceil(math.log2(everyone)) * m.latency + DOUBLE * self.n / m.bandwidth
+        steps = sum(self.broadcast(everyone, 1) + sum(self.exchange(k)) for k in range(self.tiles))
+        return steps + (1 + self.inverse) * vector

@@ -1,6 +1,7 @@
 /* Columns by names and patterns. */
 #include "ctgp.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 /* -- a list of names ------------------------------------------------------------------------------------- */
 
 /* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list.
- * Blanks around it are passed. In quotes it may hold commas, blanks and doubled quotes. */
+ * Blanks around it are passed. In quotes, which begin it, it may hold commas, blanks and doubled quotes. */
 static bool take_name(const char **from, char **to)
 {
     const char *p = *from;
@@ -18,7 +19,7 @@ static bool take_name(const char **from, char **to)
     for (; *p && (quoted || *p != ','); p++) {
         if (*p == '"' && quoted && p[1] == '"')
             p++;
-        else if (*p == '"' && (quoted || end == name)) {
+        else if (*p == '"' && (quoted || name == *to)) {
             quoted = !quoted;
             end = name;
             continue;
@@ -55,6 +56,24 @@ void free_names(char **list)
     if (!list) return;
     free(list[0]);
     free(list);
+}
+
+const char *option_name(const char *name, char text[OPTION_NAME])
+{
+    bool plain = *name, blanks = *name == ' ' || (*name && name[strlen(name) - 1] == ' ');
+    for (const char *p = name; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_.-", *p);
+    if (plain || strlen(name) > OPTION_NAME / 4 - 2) return name;
+    const bool list = blanks || *name == '"' || strchr(name, ',') || !*name; /* else one name as it is */
+    char *to = text;
+    *to++ = '\'';
+    if (list) *to++ = '"';
+    for (const char *p = name; *p; p++) {
+        if (*p == '"' && list) *to++ = '"';
+        to += sprintf(to, *p == '\'' ? "'\\''" : "%c", *p);
+    }
+    if (list) *to++ = '"';
+    strcpy(to, "'");
+    return text;
 }
 
 /* -- the columns that they name -------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static int losses_left_out(side *s)
     int result = make_room(s, ct_gp_points(s->gp));
     if (result == GO_ON) result = left_out_make(&l, s->gp, NULL);
     for (int64_t i = 0; i < s->n && result == GO_ON; i++) {
-        s->square[i] = left_out_square(&l, i);
+        s->square[i] = l.square[i];
         s->nlpd[i] = -l.rows[3 * i + 2];
     }
     left_out_free(&l);

@@ -169,6 +169,11 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
+enum { OPTION_NAME = 256 };
+/* A name as the shell and --drop read it back, in quotes where they have to be; `name` itself where it has
+ * none to need, or is too long. */
+const char *option_name(const char *name, char text[OPTION_NAME]);
+
 typedef struct pick {
     int64_t col;
     bool exact; /* by its own name, not by a pattern */
@@ -200,6 +205,17 @@ int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name,
                 ct_tensor **noise);
 /* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
 int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
+
+/* -- target.c: the target y on another scale, z = g(y) -- */
+
+/* What --transform says; none for NULL. */
+int transform_settings(const char *text, ct_transform_kind *kind);
+/* "log(y)", what the model's parameters are of; into `text`. */
+const char *target_text(const ct_gp *gp, char *text, size_t size);
+/* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */
+int check_target(const frame *f, int64_t col, ct_transform_kind kind);
+/* On standard error, where a model of the log may be better. */
+void tell_skewed(const frame *f, int64_t col);
 
 /* -- open.c: a model's file -- */
 
@@ -243,14 +259,19 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
 int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise);
 
 typedef struct prediction {
-    frame data;         /* rows whose inputs are complete     */
-    double *mean, *std; /* one a chosen row, of a new observation     */
-    int64_t target;     /* column of the target, -1 where there is none */
+    frame data;             /* rows whose inputs are complete     */
+    ct_transform transform; /* z = g(y) */
+    double *mean, *std;     /* one a chosen row, of a new observation's z */
+    int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 
 int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
+/* In the units of y: mean and standard deviation of chosen row i (either may be NULL); the quantile of which
+ * that of a standard normal is q. */
+void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
+double prediction_quantile(const prediction *p, int64_t i, double q);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */
@@ -297,14 +318,15 @@ int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count);
 
 typedef struct left_out {
     int64_t n;
-    double *rows; /* (n, 3): mean, standard deviation, log density */
+    double *rows;            /* (n, 3): mean, standard deviation, log density of y            */
+    double *square, *sigmas; /* [n]: (y - mean)²; how many standard deviations from it, as z */
 } left_out;
 
 /* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
  * any case. */
 int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
-/* (y - mean)² of row i: ½ log 2πs² + ½ z² is minus the log density. */
-double left_out_square(const left_out *l, int64_t i);
+/* The same without a message. */
+ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold);
 void left_out_free(left_out *l);
 
 /* -- bounds.c -- */
@@ -326,12 +348,28 @@ void print_levels(const ct_gp *gp);
 
 void print_kernels(void);
 
+/* -- season.c -- */
+
+/* --season: the name of an input, none, or NULL. GO_ON or CODE_USAGE. */
+int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how);
+/* Restarts for a kernel with a period that has no start, which is told. */
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
+/* A line each on standard error. */
+void print_seasons(const ct_season *season, int count, const ct_column *column);
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
+void json_seasons(const ct_season *season, int count);
+/* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or
+ * chosen, has no part. */
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
+
 /* -- train.c: fitting with progress on stderr -- */
 
-/* Of all the searches that it took. */
+/* Of all the searches that it took, and the seasons that were found before them. */
 typedef struct effort {
     int iterations, evaluations, starts;
     double seconds;
+    ct_season season[CT_SEASONS];
+    int seasons;
 } effort;
 
 /* How a search is watched. */
@@ -340,11 +378,11 @@ typedef struct patience {
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
-/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
- * NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with
- * *gp, or the code to exit with. */
+/* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
+ * `kernel` is NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns
+ * GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
-          const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
+          const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e);
 
 /* The same for outputs with one model, whose kernel is given. */
 int train_outputs(ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
@@ -361,23 +399,24 @@ void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
 typedef struct outlier {
-    int64_t row;
+    int64_t place; /* line of the table, or row of the model, from 1 */
     double sigmas;
 } outlier;
 
 typedef struct outliers {
-    int64_t count; /* -1: the model cannot tell */
-    outlier *list; /* the farthest first        */
+    int64_t count;     /* -1: the model cannot tell */
+    outlier *list;     /* the farthest first        */
+    const char *where; /* "line" or "row"           */
 } outliers;
 
-/* GO_ON or CODE_MEMORY. Free it in any case. */
-int outliers_find(outliers *o, ct_gp *gp);
+/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. GO_ON or
+ * CODE_MEMORY. Free it in any case. */
+int outliers_find(outliers *o, ct_gp *gp, const frame *f);
 void outliers_free(outliers *o);
-/* One line, of which `width` columns are the heading, where there are such rows; with the lines of their
- * table, or for f = NULL the rows of the model. */
-void print_outliers(const outliers *o, const frame *f, int width);
+/* One line, where there are such rows. */
+void print_outliers(const outliers *o, const char *heading);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(const outliers *o, const frame *f);
+void json_outliers(const outliers *o);
 
 /* -- sensitivity.c: what a model owes to each feature -- */
 

@@ -50,7 +50,8 @@ int64_t frame_column(const frame *f, const char *name)
         }
         snprintf(list + used, sizeof list - used, "%s%s", j ? ", " : "", column);
     }
-    fail(CODE_DATA, "%s has no column '%s'; it has %s", f->path, name, list);
+    fail(CODE_DATA, "%s has no column '%s'; it has %s%s", f->path, name, list,
+         n == 1 ? " alone: --separator says what stands between columns" : "");
     return -1;
 }
 

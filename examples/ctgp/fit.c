@@ -20,11 +20,18 @@ int fit_tell(const settings *s, const lesson *l, const int64_t *cols)
     outliers far = { 0 };
     int result = read_trend(l->gp, &t);
     if (result == GO_ON) result = fit_score(&l->f, &l->h, cols, l->gp, &test);
-    if (result == GO_ON) result = outliers_find(&far, l->gp);
-    if (result == GO_ON) fit_print_result(s, &l->f, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
+    if (result == GO_ON) result = outliers_find(&far, l->gp, &l->f);
+    if (result == GO_ON) fit_print_result(s, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
     outliers_free(&far);
     return result;
 }
+
+/* What is fitted to the data, and how. */
+typedef struct plan {
+    ct_kernel *kernel; /* NULL: one is chosen */
+    ct_gp_options model;
+    ct_gp_choose_options how;
+} plan;
 
 int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel)
 {
@@ -38,9 +45,8 @@ int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_k
 }
 
 /* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise.
- * Takes the kernel over. */
-static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d, ct_kernel *kernel,
-                    ct_gp_options options)
+ * Takes the plan's kernel over. */
+static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d, plan p)
 {
     const frame *f = &l->f;
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
@@ -52,15 +58,16 @@ static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d
     if (noise) {
         of_noise = *ct_table_column(f->table, cols[d + 1]);
         of_noise.name = s->noise_name;
-        options.noise_column = &of_noise;
+        p.model.noise_column = &of_noise;
     }
-    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
+    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &p.model.noise_levels : &p.model.noise_variances) = noise;
     if (result == GO_ON) result = fit_check_held(s, f, &l->h, cols, d);
     if (result == GO_ON)
-        result = train(X, y, kernel, &s->limits, &options, &s->fit, s->patience, &l->gp, &l->e);
+        result = train(X, y, p.kernel, &s->limits, &p.model, &p.how, s->patience, &l->gp, &l->e);
     else
-        ct_kernel_free(kernel);
-    if (result == CODE_DATA && options.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
+        ct_kernel_free(p.kernel);
+    if (result == CODE_DATA && p.model.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
+    if (result == GO_ON && !s->season && !l->e.seasons) season_hint(l->gp, X, y, s->kernel);
     ct_release(X);
     ct_release(y);
     ct_release(noise);
@@ -71,15 +78,17 @@ int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d,
               lesson *l)
 {
     const ct_column output = *ct_table_column(f->table, cols[d]);
-    ct_kernel *kernel = NULL;
+    plan p = { .model = options, .how.fit = s->fit };
     *l = (lesson){ .f = *f };
     l->f.rows = NULL;
-    options.output = &output;
-    int result = fit_parse_kernel(s, options.inputs, d, &kernel);
-    if (result == GO_ON) result = check_mean(&options, options.inputs, d);
-    if (result == GO_ON) result = fit_choose_rows(s, &l->f, cols, d, 1, false, &l->h, &options.rows_of_table);
-    if (result == GO_ON) return fit_rows(s, l, cols, d, kernel, options);
-    ct_kernel_free(kernel);
+    p.model.output = &output;
+    int result = fit_parse_kernel(s, options.inputs, d, &p.kernel);
+    if (result == GO_ON) result = season_settings(s->season, options.inputs, d, &p.how);
+    if (result == GO_ON) result = check_mean(&p.model, options.inputs, d);
+    if (result == GO_ON) result = fit_choose_rows(s, &l->f, cols, d, 1, false, &l->h, &p.model.rows_of_table);
+    if (result == GO_ON && p.kernel && !s->restarts_given) season_restarts(p.kernel, &p.how.fit);
+    if (result == GO_ON) return fit_rows(s, l, cols, d, p);
+    ct_kernel_free(p.kernel);
     return result;
 }
 

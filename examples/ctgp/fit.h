@@ -5,7 +5,7 @@
 #include "ctgp.h"
 
 typedef struct settings {
-    const char *path, *target, *features, *drop, *categorical, *time, *kernel, *model;
+    const char *path, *target, *features, *drop, *categorical, *time, *kernel, *season, *model;
     ct_gp_options gp;
     ct_fit_options fit;
     dialect written;
@@ -15,6 +15,7 @@ typedef struct settings {
     bounds limits;
     double test;    /* the share of the rows that is held back */
     bool test_last; /* they are the last ones */
+    bool restarts_given;
     long max_rows;  /* 0: all */
     char **targets; /* [n_targets], of `target`; free_names */
     int64_t n_targets;
@@ -57,8 +58,8 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
 void fit_print_parameters(const ct_gp *gp);
 /* The result for one output, of which the parameters are printed unless they are those of all outputs, as
  * text or without the end of the line as JSON. test.n = 0: no row is held back. */
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      const outliers *far, double nlml, score test);
+void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
+                      double nlml, score test);
 
 /* -- fit_outputs.c: several targets -- */
 

@@ -53,8 +53,11 @@ static int list_features(const settings *s, const frame *f, int64_t noise, const
         else if (target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
         else if (named(names, *n, name) || names_target(s, name))
-            result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
-                          features ? "--features" : f->path, name);
+            result = features
+                         ? fail(CODE_USAGE, "--features: column '%s' is there twice", name)
+                         : fail(CODE_DATA,
+                                "%s: column '%s' is there twice: rename one, or leave both out with --drop",
+                                f->path, name);
         else
             names[(*n)++] = name;
     }
@@ -164,21 +167,36 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     return result;
 }
 
-/* Leaves out columns that name their rows, unless --features or --categorical asks for them. */
+/* Why a column of text says nothing of the target: NULL where it may. */
+static const char *says_nothing(const frame *f, int64_t col, char text[96])
+{
+    const ct_column *c = ct_table_column(f->table, col);
+    if (c->n_levels == 1)
+        snprintf(text, 96, "has no other text than '%.40s': it is left out", c->levels[0]);
+    else if (ct_table_names_rows(f->table, col))
+        snprintf(text, 96,
+                 "has %lld texts, nearly one a row: it is left out; --features or --categorical keeps it",
+                 (long long)c->n_levels);
+    else
+        return NULL;
+    return text;
+}
+
+/* Leaves out columns of one text, and those that name their rows, unless --features or --categorical asks for
+ * them. */
 static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t *d)
 {
     pick *asked = NULL;
     int64_t kept = 0, n = 0;
+    char text[96];
     const int result = s->categorical ? frame_pick(f, s->categorical, &asked, &n) : GO_ON;
     for (int64_t j = 0; j < *d && result == GO_ON; j++) {
-        const ct_column *c = ct_table_column(f->table, cols[j]);
-        if (s->features || picked(asked, n, f, c->name) || !ct_table_names_rows(f->table, cols[j]))
-            cols[kept++] = cols[j];
+        const char *name = ct_table_name(f->table, cols[j]),
+                   *why = s->features || picked(asked, n, f, name) ? NULL : says_nothing(f, cols[j], text);
+        if (why)
+            fprintf(stderr, "ctgp: %s: column '%s' %s\n", f->path, name, why);
         else
-            fprintf(stderr,
-                    "ctgp: %s: column '%s' has %lld texts, nearly one a row: it is left out; --features or "
-                    "--categorical keeps it\n",
-                    f->path, c->name, (long long)c->n_levels);
+            cols[kept++] = cols[j];
     }
     free(asked);
     for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[*d + j]; /* the targets, the noise */
@@ -211,6 +229,7 @@ int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, i
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+    if (result == GO_ON && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
     if (result == GO_ON) result = choose_columns(s, &header, names, d);
     if (result == GO_ON) result = parse_values(s, &t, &header, names, *d, f);
     if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
@@ -226,6 +245,7 @@ int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, i
 static int check_values(const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
+    char quoted[OPTION_NAME];
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < f->n_rows; i++) {
         double value = ct_table_at(f->table, f->rows[i], col);
@@ -238,7 +258,7 @@ static int check_values(const frame *f, int64_t col, bool target)
                     name);
     if (low == high)
         return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-                    f->path, name, name);
+                    f->path, name, option_name(name, quoted));
     if (largest > 1e150 || half < 1e-150)
         return fail(
             CODE_DATA,
@@ -277,6 +297,7 @@ static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, b
 int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
                     bool missing, held *h, int64_t *all)
 {
+    char quoted[OPTION_NAME];
     for (int64_t j = 0; j < d + targets; j++) {
         const int64_t col = cols[j < d ? j : fit_place(d, j - d)];
         int result = frame_complete(f, &col, 1);
@@ -284,11 +305,13 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
         const char *name = ct_table_name(f->table, col);
         if (f->n_rows == 0)
             return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
-                        j < d ? "; leave it out: --drop " : "", j < d ? name : "");
+                        j < d ? "; leave it out: --drop " : "", j < d ? option_name(name, quoted) : "");
     }
     int result = complete(f, cols, d, targets, missing);
     if (result != GO_ON) return result;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    result = check_target(f, cols[d], s->gp.transform);
+    if (result != GO_ON) return result;
     const int64_t all_complete = f->n_rows;
     result = fit_hold_rows(s, f, h);
     if (result != GO_ON) return result;
@@ -301,5 +324,6 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
         result = check_values(f, cols[fit_place(d, j)], true);
     for (int64_t j = d - 1; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], false);
     if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+    if (result == GO_ON && !s->gp.transform && !s->outputs) tell_skewed(f, cols[d]);
     return result;
 }

@@ -28,7 +28,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
                *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
                *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *limit = NULL,
-               *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL;
+               *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL, *transform = NULL;
     const option options[] = {
         { "--target", "A,B,...", "column to learn, or several (required)", &s->target },
         { "--outputs", "KIND",
@@ -44,9 +44,14 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "columns of seconds or milliseconds since 1970; dates are times by themselves", &s->time },
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
+        { "--season", "NAME|none",
+          "feature along which the covariance may have seasons; the only one unless given, if it is a time",
+          &s->season },
         { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
+        { "--transform", "KIND",
+          "learn log, logit or sqrt of the target; predictions and scores are of the target", &transform },
         { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &mean },
         { "--noise", "KIND",
           "learned (default), none: the model passes through the data, or inputs: it changes with them",
@@ -65,7 +70,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
-        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
+        { "--restarts", "R",
+          "further starts from random parameters (default 0; 4 for a period without a start)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts and of drawn rows (default 0)", &seed },
         { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
@@ -108,6 +114,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
     if (result == GO_ON) result = parse_choice("--outputs", outputs, kinds_of_outputs, 3, &kind);
     if (result == GO_ON) result = parse_whole("--rank", rank, 1, CT_COV_MOST_RANK, &s->rank);
+    if (result == GO_ON) result = transform_settings(transform, &s->gp.transform);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
@@ -131,7 +138,21 @@ int fit_read_settings(int argc, char **argv, settings *s)
     s->outputs = (ct_outputs_kind)kind;
     if (rank && s->outputs != CT_OUTPUTS_JOINT)
         return fail(CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
+    if (s->outputs && (s->gp.transform || s->season))
+        return fail(CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", outputs,
+                    s->season ? "--season" : "--transform");
+    if (s->gp.transform && noise_in)
+        return fail(
+            CODE_USAGE,
+            "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
+            "the noise, as by --noise-by",
+            transform);
+    if (s->season && s->kernel)
+        return fail(CODE_USAGE,
+                    "--season is for a covariance that is chosen; --kernel has a season where its "
+                    "text has one, such as periodic(period=7)");
     s->test_last = last;
+    s->restarts_given = restarts;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);
     if (s->outputs && (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis))

@@ -21,8 +21,8 @@ void fit_print_parameters(const ct_gp *gp)
     }
 }
 
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      const outliers *far, double nlml, score test)
+void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
+                      double nlml, score test)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -34,7 +34,8 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         json_string(stdout, kernel_text(gp, text, sizeof text));
         printf(", \"mean\": ");
         json_string(stdout, mean_text(gp, text, sizeof text));
-        printf(", \"n\": %lld, \"features\": %lld, \"nlml\": ", n, d);
+        printf(", \"transform\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ",
+               ct_transform_name(ct_gp_transform(gp).kind), n, d);
         json_number(stdout, nlml);
         printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
                r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
@@ -47,9 +48,11 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         printf(", \"failed\": %d, \"jitter\": ", r.failed);
         json_number(stdout, r.jitter);
         printf(", ");
-        json_outliers(far, f);
+        json_outliers(far);
         printf(", ");
         json_trend(gp, t);
+        printf(", ");
+        json_seasons(e->season, e->seasons);
         printf(", \"test\": %s", test.n ? "{" : "null");
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");
@@ -57,6 +60,8 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         printf("}");
         return;
     }
+    if (ct_gp_transform(gp).kind)
+        printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
     if (!s->outputs) fit_print_parameters(gp);
     print_trend(gp, t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
@@ -69,7 +74,7 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
-    print_outliers(far, f, 30);
+    print_outliers(far, "  outliers                     ");
     if (test.n)
         printf("  %-28s n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", "rows held back",
                (long long)test.n, test.rmse, test.mae, test.nlpd, test.coverage95);

@@ -110,6 +110,7 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
            mean_text(gp, mean, sizeof mean));
+    if (o.transform) printf("transform    %s\n", ct_transform_name(o.transform));
     noise_text(gp, text, sizeof text);
     printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
@@ -126,8 +127,8 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
     if (!factor) printf("factor       left out of the file: computed when needed\n");
-    printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of the data:\n", ct_gp_jitter(gp),
-           nlml);
+    printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of %s:\n", ct_gp_jitter(gp), nlml,
+           o.transform ? target_text(gp, text, sizeof text) : "the data");
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %-12s", p->name, value_text(gp, p, value));
@@ -139,7 +140,7 @@ static void print_text(ct_gp *gp, const column_range *range, bool factor, double
     }
     print_levels(gp);
     print_trend(gp, t);
-    print_outliers(far, NULL, 12);
+    print_outliers(far, "outliers     ");
     print_numerics(gp, q);
     if (each) print_sensitivity(each, gp);
 }
@@ -183,7 +184,7 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
     json_string(stdout, mean_text(gp, text, sizeof text));
     printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_kind(o.noise),
            standardize_name(o.standardize), optimizer_name(r.optimizer));
-    printf(", \"noise_column\": ");
+    printf(", \"transform\": \"%s\", \"noise_column\": ", ct_transform_name(o.transform));
     const char *column = noise_column(o.noise, noise_name(gp));
     if (column)
         json_string(stdout, column);
@@ -206,7 +207,7 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
     printf(", \"numerics\": ");
     json_numerics(gp, q);
     printf(", ");
-    json_outliers(far, NULL);
+    json_outliers(far);
     printf(", ");
     json_trend(gp, t);
     printf(", ");
@@ -219,71 +220,91 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
     printf("}");
 }
 
-/* Of one output. */
-static int tell(ct_gp *gp, bool factor, const char *features, uint64_t seed, bool json)
+/* What is told of a model. */
+typedef struct telling {
+    const char *table, *features, *json;
+    uint64_t seed;
+    ct_csv_options how;
+} telling;
+
+/* Of one output; `text`: of the table, if there is one. */
+static int tell(ct_gp *gp, bool factor, const telling *w, source *text)
 {
     ct_gp_numerics q;
     double nlml = ct_gp_nlml_value(gp);
     ct_status inspected = ct_gp_inspect(gp, &q);
     sensitivity each = { 0 };
     outliers far = { 0 };
+    frame table = { 0 };
     column_range *range = NULL;
     trend t;
     int result = inspected == CT_ENOMEM ? fail_device(ct_gp_device(gp), NULL) : read_trend(gp, &t);
     if (result == GO_ON) result = read_ranges(gp, &range);
-    if (result == GO_ON) result = outliers_find(&far, gp);
-    if (result == GO_ON && features) result = sensitivity_make(&each, gp, seed);
+    if (result == GO_ON && w->table) result = frame_learned(&table, gp, text, &w->how);
+    if (result == GO_ON) result = outliers_find(&far, gp, w->table ? &table : NULL);
+    if (result == GO_ON && w->features) result = sensitivity_make(&each, gp, w->seed);
     if (result == GO_ON)
-        (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
-                                         features ? &each : NULL);
+        (w->json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
+                                            w->features ? &each : NULL);
     free(range);
     outliers_free(&far);
+    frame_close(&table);
     sensitivity_free(&each);
     return result;
 }
 
 /* Of several outputs one after the other, or "outputs": [...] */
-static int tell_all(const model_file *m, bool factor, const char *features, uint64_t seed, bool json)
+static int tell_all(const model_file *m, const telling *w)
 {
-    const ct_outputs_kind kind = ct_outputs_kind_of(m->outputs);
-    int result = GO_ON;
-    if (m->several && json) printf("{\"kind\": \"%s\", \"outputs\": [", outputs_name(kind));
-    if (m->several && !json)
-        printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), outputs_name(kind));
+    const char *kind = outputs_name(ct_outputs_kind_of(m->outputs));
+    source text = { 0 };
+    int result = w->table ? source_open(&text, m->device, w->table) : GO_ON;
+    if (result == GO_ON && m->several && w->json) printf("{\"kind\": \"%s\", \"outputs\": [", kind);
+    if (result == GO_ON && m->several && !w->json)
+        printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), kind);
     for (int64_t j = 0; j < m->n && result == GO_ON; j++) {
-        if (m->several) fputs(json ? j ? ", " : "" : "\n", stdout);
-        result = tell(m->gp[j], factor, features, seed, json);
+        if (m->several) fputs(w->json ? j ? ", " : "" : "\n", stdout);
+        result = tell(m->gp[j], m->factor, w, &text);
     }
-    if (json) fputs(m->several ? "]}\n" : "\n", stdout);
+    if (result == GO_ON && w->json) fputs(m->several ? "]}\n" : "\n", stdout);
+    source_close(&text);
     return result == GO_ON ? CODE_OK : result;
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path, *features = NULL, *seed_text = NULL, *output = NULL;
+    const char *json = NULL, *paths[2], *features = NULL, *seed_text = NULL, *output = NULL;
+    dialect d = { 0 };
+    telling t = { 0 };
     long seed = 0;
     const option options[] = {
         OUTPUT_OPTION(output),
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
           &features },
         { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        DIALECT_OPTIONS(d),
         { "--json", NULL, "as one line of JSON", &json },
     };
     const command c = {
         .name = "info",
-        .arguments = "MODEL",
+        .arguments = "MODEL [TRAIN.csv]",
         .summary = "Says what a model is: columns, kernel, parameters, how it was fitted, how well it is "
                    "conditioned.",
+        .details =
+            "With TRAIN.csv, the table that the model learned, outliers are named by their lines in it.",
         .n_positional = 1,
+        .n_optional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, &path);
+    int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &t.how);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
+    t.table = paths[1], t.features = features, t.seed = (uint64_t)seed, t.json = json;
     model_file m;
-    result = model_open(&m, NULL, path, output, false);
-    if (result == GO_ON) result = tell_all(&m, m.factor, features, (uint64_t)seed, json != NULL);
+    result = model_open(&m, NULL, paths[0], output, false);
+    if (result == GO_ON) result = tell_all(&m, &t);
     model_close(&m);
     return result;
 }

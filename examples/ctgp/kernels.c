@@ -49,25 +49,27 @@ void print_kernels(void)
                p->lengthscales ? "lengthscale" : "", p->lengthscales && p->extra ? ", " : "",
                p->extra ? p->extra : "");
     }
-    fputs("\n"
-          "  scale *        a learned variance before the rest of a product: each term of a sum should have "
-          "one\n"
-          "  (ard)          a lengthscale for each column, as in rbf(ard)\n"
-          "  (dims=0:2)     of these columns alone, counted from 0\n"
-          "  (period=12)    where the search of a parameter begins; with ! it is held: (period=12!)\n"
-          "\n"
-          "recipes:\n"
-          "  a smooth function       scale * rbf(ard)\n"
-          "  a rougher one           scale * matern32(ard)\n"
-          "  a trend with waves      linear + scale * matern52\n"
-          "  a time series with a season, whose column is the time in years: a slow trend, a yearly season\n"
-          "  that may change its shape, and what lasts for weeks\n"
-          "    --kernel \"scale * rbf(lengthscale=10) + scale * periodic(period=1!) * rbf(lengthscale=30)\n"
-          "              + scale * matern32(lengthscale=0.1)\"\n"
-          "  with several columns, the time being the first: dims=0 in each of these, and further terms for\n"
-          "  the others; the season of a week, in days: periodic(period=7!); to judge it as a forecast:\n"
-          "  fit --test-last 0.2\n"
-          "  a function of the numbers for each level of a category, whose levels may mirror each other\n"
-          "                          scale * index(rank=2) * matern32(ard)\n",
-          stdout);
+    fputs(
+        "\n"
+        "  scale *        a learned variance before the rest of a product: each term of a sum should have "
+        "one\n"
+        "  (ard)          a lengthscale for each column, as in rbf(ard)\n"
+        "  (dims=0:2)     of these columns alone, counted from 0\n"
+        "  (period=12)    where the search of a parameter begins; with ! it is held: (period=12!)\n"
+        "\n"
+        "recipes:\n"
+        "  a smooth function       scale * rbf(ard)\n"
+        "  a rougher one           scale * matern32(ard)\n"
+        "  a trend with waves      linear + scale * matern52\n"
+        "  a time series: dates alone, or --season NAME, find the season without --kernel; periodic without\n"
+        "  a period begins at the strongest. By hand, with a time in years: a slow trend, a yearly season\n"
+        "  that may change its shape, and what lasts for weeks\n"
+        "    --kernel \"scale * rbf(lengthscale=10) + scale * periodic(period=1!) * rbf(lengthscale=30)\n"
+        "              + scale * matern32(lengthscale=0.1)\"\n"
+        "  with several columns, the time being the first: dims=0 in each of these, and further terms for\n"
+        "  the others; the season of a week, in days: periodic(period=7!); to judge it as a forecast:\n"
+        "  fit --test-last 0.2\n"
+        "  a function of the numbers for each level of a category, whose levels may mirror each other\n"
+        "                          scale * index(rank=2) * matern32(ard)\n",
+        stdout);
 }

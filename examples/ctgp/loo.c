@@ -5,35 +5,47 @@
 #include <math.h>
 #include <stdlib.h>
 
-int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold)
+/* From mean and variance of z and the log density, with y where there is a transform. As the log density is
+ * -½ log 2πs² - ½ sigmas² + log g'(y), no digits of y are lost. */
+static void take_row(left_out *l, int64_t i, ct_transform t, const double part[3], double y)
 {
-    ct_device *device = ct_gp_device(gp);
-    *l = (left_out){ .n = ct_gp_points(gp) };
-    size_t bytes = (size_t)l->n * sizeof(double);
-    ct_tensor *part[3] = { NULL };
-    double *column = malloc(bytes);
-    l->rows = malloc(3 * bytes);
-    if (!column || !l->rows) {
-        free(column);
-        return fail(CODE_MEMORY, "no memory for %lld predictions", (long long)l->n);
-    }
-    bool good = true;
-    for (int k = 0; k < 3; k++) good &= (part[k] = ct_empty(device, CT_F64, ct_shape1(l->n))) != NULL;
-    good = good && !(fold ? ct_gp_cross_validate(gp, fold, part[0], part[1], part[2])
-                          : ct_gp_loo(gp, part[0], part[1], part[2]));
-    for (int k = 0; k < 3 && good; k++) {
-        good = !ct_read(part[k], column, bytes);
-        for (int64_t i = 0; i < l->n && good; i++) l->rows[3 * i + k] = k == 1 ? sqrt(column[i]) : column[i];
-    }
-    for (int k = 0; k < 3; k++) ct_release(part[k]);
-    free(column);
-    return good ? GO_ON : fail_device(device, NULL);
+    const double slope = ct_transform_log_slope(t, y);
+    double *row = l->rows + 3 * i, variance;
+    l->sigmas[i] = sqrt(fmax(0, 2 * (slope - part[2]) - log(2 * acos(-1) * part[1])));
+    ct_transform_moments(t, part[0], part[1], &row[0], &variance);
+    row[1] = sqrt(variance), row[2] = part[2];
+    l->square[i] = t.kind ? (y - row[0]) * (y - row[0]) : l->sigmas[i] * l->sigmas[i] * part[1];
 }
 
-double left_out_square(const left_out *l, int64_t i)
+ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold)
 {
-    const double s = l->rows[3 * i + 1], density = l->rows[3 * i + 2];
-    return fmax(0, -2 * density - log(2 * acos(-1) * s * s)) * s * s;
+    enum { MEAN, VARIANCE, DENSITY, Y, PARTS };
+    ct_device *device = ct_gp_device(gp);
+    const size_t n = (size_t)ct_gp_points(gp);
+    ct_tensor *part[PARTS] = { NULL };
+    double *x = malloc(PARTS * n * sizeof *x);
+    *l = (left_out){ .n = (int64_t)n, .rows = malloc(5 * n * sizeof *l->rows) };
+    ct_status s = CT_OK;
+    if (!x || !l->rows) s = ct_device_fail(device, CT_ENOMEM, "no memory for %zu predictions", n);
+    for (int k = 0; k < PARTS && !s; k++)
+        if (!(part[k] = ct_empty(device, CT_F64, ct_shape1(l->n)))) s = ct_last_status(device);
+    if (!s)
+        s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
+                 : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
+    if (!s) s = ct_gp_data(gp, NULL, part[Y]);
+    for (size_t k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, n * sizeof *x);
+    if (!s) l->square = l->rows + 3 * n, l->sigmas = l->square + n;
+    for (size_t i = 0; i < n && !s; i++)
+        take_row(l, (int64_t)i, ct_gp_transform(gp), (double[]){ x[i], x[n + i], x[2 * n + i] },
+                 x[3 * n + i]);
+    for (int k = 0; k < PARTS; k++) ct_release(part[k]);
+    free(x);
+    return s;
+}
+
+int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold)
+{
+    return left_out_read(l, gp, fold) ? fail_device(ct_gp_device(gp), NULL) : GO_ON;
 }
 
 void left_out_free(left_out *l) { free(l->rows); }
@@ -50,9 +62,6 @@ static int choose_folds(task *t, ct_gp *gp)
 {
     const int64_t n = ct_gp_points(gp);
     if (!t->folds && !t->by) return GO_ON;
-    if (ct_gp_functions(gp))
-        return fail(CODE_USAGE, "%s: with a trend rows are left out one by one: leave %s out", t->path,
-                    t->by ? "--by" : "--folds");
     if (t->folds > n) return fail(CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
     t->n_folds = t->folds;
     t->fold = malloc((size_t)n * sizeof *t->fold);
@@ -83,10 +92,9 @@ static void print_score(const task *t, const left_out *l, const char *target, bo
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     char folds[48] = "";
     for (int64_t i = 0; i < l->n; i++) {
-        const double s = l->rows[3 * i + 1], e2 = left_out_square(l, i);
-        square += e2;
+        square += l->square[i];
         nlpd -= l->rows[3 * i + 2];
-        inside += e2 <= Z95 * Z95 * s * s;
+        inside += l->sigmas[i] <= Z95;
     }
     if (target && t->json) {
         fputs("{\"target\": ", to);

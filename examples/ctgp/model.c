@@ -90,6 +90,7 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
     const int64_t target = result == GO_ON ? cols[d] : -1, told = result == GO_ON ? cols[d + 1] : -1;
     if (noise && told >= 0) cols[used++] = told;
     if (result == GO_ON) result = frame_complete(f, cols, used);
+    if (result == GO_ON && y) result = check_target(f, target, ct_gp_transform(gp).kind);
     if (result == GO_ON && f->n_rows == 0)
         result = fail(CODE_DATA, "%s: no row has a value in every %s", f->path,
                       y ? "column that the model uses" : "input column");
@@ -133,12 +134,39 @@ static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct
     return s;
 }
 
+void prediction_moments(const prediction *p, int64_t i, double *mean, double *std)
+{
+    ct_transform_moments(p->transform, p->mean[i], p->std[i] * p->std[i], mean, std);
+    if (std) *std = p->transform.kind ? sqrt(*std) : p->std[i];
+}
+
+double prediction_quantile(const prediction *p, int64_t i, double q)
+{
+    return ct_transform_inverse(p->transform, p->mean[i] + q * p->std[i]);
+}
+
+static int check_moments(const prediction *p, const char *target)
+{
+    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind; i++) {
+        double mean, std;
+        prediction_moments(p, i, &mean, &std);
+        if (!isfinite(mean) || !isfinite(std))
+            return fail(CODE_NUMERIC,
+                        "%s, line %lld: the mean of '%s' is beyond the range of numbers, as its %s is so "
+                        "uncertain: leave the row out, or fit without --transform",
+                        p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[i]), target,
+                        ct_transform_name(p->transform.kind));
+    }
+    return GO_ON;
+}
+
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
     ct_tensor *mean = NULL, *variance = NULL, *noise = NULL;
     int result = GO_ON;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);
+    p->transform = ct_gp_transform(gp);
     p->mean = malloc(bytes);
     p->std = malloc(bytes);
     double *added = malloc(bytes);
@@ -154,6 +182,7 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tenso
             result = fail_device(p->data.device, NULL);
     }
     for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    if (result == GO_ON) result = check_moments(p, ct_gp_output(gp)->name);
     free(added);
     ct_release(mean);
     ct_release(variance);
@@ -168,6 +197,9 @@ int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *h
     int result = frame_inputs(&p->data, gp, t, how, &X, NULL, &noise);
     if (result == GO_ON) {
         p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
+        if (p->target >= 0) result = check_target(&p->data, p->target, ct_gp_transform(gp).kind);
+    }
+    if (result == GO_ON) {
         result = prediction_fill(p, gp, X, noise);
     }
     ct_release(X);
@@ -182,12 +214,17 @@ void prediction_free(prediction *p)
     free(p->std);
 }
 
-/* The targets' standard deviation. */
+static double target_at(const prediction *p, int64_t i)
+{
+    return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+}
+
+/* The targets' standard deviation, as z. */
 static double spread(const prediction *p)
 {
     double n = 0, mean = 0, squares = 0;
     for (int64_t i = 0; i < p->data.n_rows; i++) {
-        double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
+        double y = ct_transform_value(p->transform, target_at(p, i));
         if (isnan(y)) continue;
         double step = y - mean;
         mean += step / ++n;
@@ -196,19 +233,21 @@ static double spread(const prediction *p)
     return n > 0 ? sqrt(squares / n) : 0;
 }
 
-/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance is the
- * prior's less the data's part, so it is only known to a rounding error of the prior's; s counts as at least
- * that. */
+/* nlpd: mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y); coverage: share of z within m ± 1.96 s. A
+ * variance is the prior's less the data's part, so it is only known to a rounding error of the prior's; s
+ * counts as at least that. */
 static bool losses_of(const prediction *p, int64_t i, double least, score *s)
 {
-    double y = p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+    const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);
+    double mean;
     if (isnan(y)) return false;
-    double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
-    double error = y - p->mean[i], z = error / std;
+    prediction_moments(p, i, &mean, NULL);
+    const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
+    const double error = y - mean, z = (of_y - p->mean[i]) / std;
     s->n++;
     s->rmse += error * error;
     s->mae += fabs(error);
-    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
+    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z - ct_transform_log_slope(p->transform, y);
     s->coverage95 += fabs(z) <= Z95;
     return true;
 }

@@ -81,7 +81,7 @@ static int refuse(const frame *f, int64_t k, int64_t col, const char *format, co
 static const char *level_text(const frame *f, int64_t col, double level, char number[CT_NUMBER_TEXT])
 {
     const ct_column *c = ct_table_column(f->table, col);
-    if (c->kind == CT_COLUMN_CATEGORY) return level < 0 ? "" : c->levels[(int64_t)level];
+    if (c->kind == CT_COLUMN_CATEGORY) return c->levels[(int64_t)level];
     ct_number_write(level, 0, number);
     return number;
 }
@@ -138,7 +138,9 @@ int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name,
     for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
         x[k] = ct_table_at(f->table, f->rows[k], col) + 0.0; /* no -0 */
         ct_number_write(x[k], 0, number);
-        if (levels && gp)
+        if (levels && gp && x[k] < 0 && ct_table_column(f->table, col)->kind == CT_COLUMN_CATEGORY)
+            x[k] = NAN; /* --unseen prior: the average */
+        else if (levels && gp)
             result = check_level(f, gp, k, col, x[k]);
         else if (!levels && x[k] < 0)
             result = refuse(f, k, col, "%s is negative, and no spread is", number);

@@ -6,16 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "model.ctgp: scale * rbf(ard)" */
-static void write_title(const ct_gp *gp, const char *model, char *title, size_t size)
+/* "model.ctgp: scale * rbf(ard)", "model.ctgp: scale * rbf(ard), of log(y)" */
+static void write_title(const ct_gp *gp, const char *model, bool panels, char *title, size_t size)
 {
-    char kernel[1024], name[256];
+    char kernel[1024], name[256], of[256];
     const char *slash = strrchr(model, '/');
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : model);
     shorten(name, 40);
     kernel_text(gp, kernel, sizeof kernel);
-    shorten(kernel, 80);
-    snprintf(title, size, "%.160s: %.320s", name, kernel);
+    shorten(kernel, panels ? 120 : 80);
+    target_text(gp, of, sizeof of);
+    shorten(of, 60);
+    const bool plain = !ct_gp_transform(gp).kind;
+    snprintf(title, size, "%.160s: %.240s%s%.80s", name, kernel, plain ? "" : ", of ", plain ? "" : of);
 }
 
 /* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
@@ -35,7 +38,7 @@ static int draw(ct_gp *gp, const char *model, const prediction *p, const fate *f
         snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
                  s.coverage95);
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
-    write_title(gp, model, title, sizeof title);
+    write_title(gp, model, d > 1, title, sizeof title);
     write_header(script, part, png, title, scores, d == 1 ? 1 : 2 + effects);
     int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, fates);
     bool written = !ferror(script);

@@ -43,8 +43,9 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
 
 typedef struct points {
     int64_t n;
-    const fate *fates;     /* [n] */
-    double *x, *y, *width; /* [n], one allocation; width: half a bar's length, 0 for no bar */
+    const fate *fates;  /* [n] */
+    double *x, *y;      /* [n], one allocation, as all four */
+    double *low, *high; /* the ends of a bar; y for no bar */
 } points;
 
 /* All values NaN. Free x in any case. */
@@ -60,8 +61,17 @@ void points_plot(FILE *script, const points *q, bool bars, bool key);
 
 int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
-/* Mean and standard deviation at n points x (n, d), with the noise or without. */
-int predict_points(ct_gp *gp, int64_t n, const double *x, bool noise, double *mean, double *std);
+/* What is drawn of a distribution: its median and the ends of its 95 % interval. */
+typedef struct band {
+    double *middle, *low, *high; /* [n], one allocation, that of middle */
+} band;
+
+/* Room for n. */
+int band_allocate(band *b, int64_t n);
+/* Those from `from` on, at n points x (n, d), with the noise or without. */
+int band_predict(const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
+/* "median" where the target is transformed, else "mean". */
+const char *middle_name(const ct_gp *gp);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */
 

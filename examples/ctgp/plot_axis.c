@@ -33,10 +33,15 @@ void shorten(char *text, size_t most)
     memcpy(text + n, "…", sizeof "…");
 }
 
-static void write_label(FILE *script, char which, const char *name, const char *more)
+/* A panel has room for fewer tics, and for fewer letters of a name. */
+static bool is_panel(int most) { return most < 7; }
+
+static void write_label(FILE *script, char which, int most, const char *name, const char *more)
 {
     char label[512];
-    snprintf(label, sizeof label, "%.256s%s", name, more);
+    snprintf(label, sizeof label, "%.256s", name);
+    shorten(label, (!is_panel(most) ? 64 : which == 'x' ? 42 : 36) - strlen(more));
+    snprintf(label + strlen(label), sizeof label - strlen(label), "%s", more);
     fprintf(script, ")\nset %clabel ", which);
     quote(script, label);
     fputs("\n", script);
@@ -83,7 +88,7 @@ int write_axis(FILE *script, char which, const axis *a, int most, const char *na
     char number[32] = "", more[64];
     if (base != 0) print_number(number, sizeof number, fabs(base));
     snprintf(more, sizeof more, "%s%s%s", base == 0 ? "" : base > 0 ? " - " : " + ", number, suffix);
-    write_label(script, which, name, more);
+    write_label(script, which, most, name, more);
     return GO_ON;
 }
 
@@ -108,6 +113,7 @@ static void write_time(FILE *script, const axis *a, double days, size_t digits, 
     if (!(days >= a->lo && days <= a->hi)) return;
     ct_time_write(days, text);
     if (strlen(text) > digits) text[digits] = 0;
+    if (strlen(text) > 10 && fabs(share(a, days) - 0.5) > 0.45) *text = 0; /* would leave the picture */
     fprintf(script, "%s'%s' %.17g", *comma, text, share(a, days));
     *comma = ", ";
 }
@@ -153,11 +159,11 @@ static void write_levels(FILE *script, const axis *a, int most, const ct_column 
     size_t characters = 0;
     const int64_t step = 1 + (c->n_levels - 1) / (4 * most);
     for (int64_t i = 0; i < c->n_levels; i += step) characters += strlen(c->levels[i]) + 2;
-    fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by 40 right" : "norotate");
+    fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by 60 right" : "norotate");
     for (int64_t i = 0; i < c->n_levels; i += step) {
         char text[32];
         snprintf(text, sizeof text, "%s", c->levels[i]);
-        shorten(text, most < 5 ? 14 : 24);
+        shorten(text, is_panel(most) ? 14 : 18);
         if (i) fputs(", ", script);
         quote(script, text);
         fprintf(script, " %.17g", share(a, (double)i));
@@ -177,6 +183,6 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
         return write_axis(script, 'x', a, most, column->name,
                           column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
     }
-    write_label(script, 'x', column->name, "");
+    write_label(script, 'x', most, column->name, "");
     return GO_ON;
 }

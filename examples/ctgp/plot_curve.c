@@ -8,7 +8,8 @@
 
 typedef struct curve {
     int64_t n;
-    double *x, *mean, *std; /* one allocation, that of x */
+    double *x;
+    band y;
 } curve;
 
 /* MOST points are predicted, and COLUMNS of the picture drawn. */
@@ -42,10 +43,9 @@ static int ascending(const void *a, const void *b)
 static int curve_allocate(curve *c, int64_t n)
 {
     c->n = n;
-    c->x = malloc((size_t)(3 * n) * sizeof *c->x);
+    c->x = malloc((size_t)n * sizeof *c->x);
     if (!c->x) return fail(CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
-    c->mean = c->x + n, c->std = c->mean + n;
-    return GO_ON;
+    return band_allocate(&c->y, n);
 }
 
 static int curve_levels(curve *c, const ct_column *category)
@@ -75,39 +75,24 @@ static int curve_place(curve *c, const ct_gp *gp, const axis *x, const predictio
     return GO_ON;
 }
 
-int predict_points(ct_gp *gp, int64_t n, const double *x, bool noise, double *mean, double *std)
-{
-    ct_device *device = ct_gp_device(gp);
-    size_t bytes = (size_t)n * sizeof(double);
-    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(n, ct_gp_dims(gp)), x);
-    ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(n)), *v = ct_empty(device, CT_F64, ct_shape1(n));
-    bool good = X && m && v && !(noise ? ct_gp_predict_noisy : ct_gp_predict)(gp, X, m, v) &&
-                !ct_read(m, mean, bytes) && !ct_read(v, std, bytes);
-    ct_release(X);
-    ct_release(m);
-    ct_release(v);
-    if (!good) return fail_device(device, NULL);
-    for (int64_t i = 0; i < n; i++) std[i] = sqrt(std[i]);
-    return GO_ON;
-}
-
-/* Each column of the picture: its highest and lowest mean, in their order, and the band's outermost ends. */
+/* Each column of the picture: its highest and lowest middle, in their order, and the band's outermost
+ * ends. */
 static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
 {
     int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;
     fputs("$curve << EOD\n", script);
     for (int64_t k = 0; k < columns; k++) {
         int64_t from = k * c->n / columns, to = (k + 1) * c->n / columns, low = from, high = from;
-        axis band = empty_axis;
+        axis ends = empty_axis;
         for (int64_t i = from; i < to; i++) {
-            cover(&band, c->mean[i] - Z95 * c->std[i]), cover(&band, c->mean[i] + Z95 * c->std[i]);
-            if (c->mean[i] < c->mean[low]) low = i;
-            if (c->mean[i] > c->mean[high]) high = i;
+            cover(&ends, c->y.low[i]), cover(&ends, c->y.high[i]);
+            if (c->y.middle[i] < c->y.middle[low]) low = i;
+            if (c->y.middle[i] > c->y.middle[high]) high = i;
         }
         const int64_t shown[] = { low < high ? low : high, low < high ? high : low };
         for (int j = 0; j < (low == high ? 1 : 2); j++)
             fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, c->x[shown[j]]),
-                    share(y, c->mean[shown[j]]), share(y, band.lo), share(y, band.hi));
+                    share(y, c->y.middle[shown[j]]), share(y, ends.lo), share(y, ends.hi));
     }
     fputs("EOD\n", script);
 }
@@ -127,14 +112,14 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
     if (ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY) {
         fprintf(script,
                 "plot $curve using 1:2:3:4 with yerrorbars pt 7 %s lc rgb '#1f5f99' "
-                "title 'mean, 95 %% interval%s'",
-                ct_gp_input(gp, 0)->n_levels > 30 ? "ps 0.4 lw 0.7" : "ps 0.9 lw 2", which);
+                "title '%s, 95 %% interval%s'",
+                ct_gp_input(gp, 0)->n_levels > 30 ? "ps 0.4 lw 0.7" : "ps 0.9 lw 2", middle_name(gp), which);
         points_plot(script, q, false, true);
     } else {
         fprintf(script, "plot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 %% interval%s'",
                 which);
         points_plot(script, q, false, true);
-        fputs(", $curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title 'mean'", script);
+        fprintf(script, ", $curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title '%s'", middle_name(gp));
     }
     fputs("\n", script);
 }
@@ -144,7 +129,7 @@ static int curve_make(curve *c, ct_gp *gp, const axis *x, const prediction *p, i
 {
     const ct_column *input = ct_gp_input(gp, 0);
     int result = input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, x, p, x_col);
-    return result == GO_ON ? predict_points(gp, c->n, c->x, true, c->mean, c->std) : result;
+    return result == GO_ON ? band_predict(&c->y, 0, gp, c->n, c->x, true) : result;
 }
 
 int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
@@ -158,15 +143,14 @@ int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
     for (int64_t i = 0; i < q.n && result == GO_ON; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
-        q.width[i] = 0;
+        q.low[i] = q.high[i] = q.y[i];
         cover(&x, q.x[i]), cover(&y, q.y[i]);
         q.x[i] += spread(input, i);
     }
     x = column_axis(input, x.lo, x.hi);
     if (result == GO_ON) result = write_column_axis(script, &x, 7, input);
     if (result == GO_ON) result = curve_make(&c, gp, &x, p, x_col);
-    for (int64_t i = 0; i < c.n && result == GO_ON; i++)
-        cover(&y, c.mean[i] - Z95 * c.std[i]), cover(&y, c.mean[i] + Z95 * c.std[i]);
+    for (int64_t i = 0; i < c.n && result == GO_ON; i++) cover(&y, c.y.low[i]), cover(&y, c.y.high[i]);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
     if (result == GO_ON) result = write_axis(script, 'y', &y, 7, ct_gp_output(gp)->name, "");
     if (result == GO_ON) {
@@ -175,6 +159,7 @@ int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
         write_plot(script, gp, &q);
     }
     free(c.x);
+    free(c.y.middle);
     free(q.x);
     return result;
 }

@@ -1,5 +1,5 @@
-/* ctgp plot: the effect of each input, the mean with its 95 % interval over the range of the input, while the
- * others are held at their median in the table, or at their most frequent level. */
+/* ctgp plot: the effect of each input, the middle with its 95 % interval over the range of the input, while
+ * the others are held at their median in the table, or at their most frequent level. */
 #include "plot.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@ enum { CURVE = 301 };
 typedef struct effect {
     int64_t input, n, from; /* its points are from, ..., from + n - 1 of all  */
     double lo, hi, median;  /* in the table; of a category the most frequent level */
-    double range;           /* of the mean */
+    double range;           /* of the middle */
 } effect;
 
 typedef struct effects {
     int64_t d, n;
-    effect *inputs;     /* [d] */
-    double *mean, *std; /* [n], one allocation, that of mean */
+    effect *inputs; /* [d] */
+    band y;         /* [n] */
 } effects;
 
 static int ascending(const void *a, const void *b)
@@ -82,9 +82,9 @@ static int predict_effect(effects *e, ct_gp *gp, effect *f)
         for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
         x[i * e->d + f->input] = place(f, category, i);
     }
-    int result = predict_points(gp, f->n, x, false, e->mean + f->from, e->std + f->from);
+    int result = band_predict(&e->y, f->from, gp, f->n, x, false);
     axis range = empty_axis;
-    for (int64_t i = 0; i < f->n && result == GO_ON; i++) cover(&range, e->mean[f->from + i]);
+    for (int64_t i = 0; i < f->n && result == GO_ON; i++) cover(&range, e->y.middle[f->from + i]);
     f->range = range.hi - range.lo;
     free(x);
     return result;
@@ -96,9 +96,7 @@ static int effects_make(effects *e, ct_gp *gp, const prediction *p)
     e->inputs = malloc((size_t)e->d * sizeof *e->inputs);
     int result = e->inputs ? summarise(e, gp, p) : fail(CODE_MEMORY, "no memory for the effects");
     if (result != GO_ON) return result;
-    e->mean = malloc((size_t)(2 * e->n) * sizeof *e->mean);
-    if (!e->mean) return fail(CODE_MEMORY, "no memory for the effects");
-    e->std = e->mean + e->n;
+    result = band_allocate(&e->y, e->n);
     for (int64_t j = 0; j < e->d && result == GO_ON; j++) result = predict_effect(e, gp, e->inputs + j);
     return result;
 }
@@ -125,9 +123,9 @@ static int write_effect(FILE *script, const effects *e, const effect *f, const c
     if (result != GO_ON) return result;
     fputs("$effect << EOD\n", script);
     for (int64_t i = 0; i < f->n; i++) {
-        const double mean = e->mean[f->from + i], width = Z95 * e->std[f->from + i];
-        fprintf(script, "%.17g %.17g %.17g %.17g\n", share(&x, place(f, category, i)), share(y, mean),
-                share(y, mean - width), share(y, mean + width));
+        const int64_t k = f->from + i;
+        fprintf(script, "%.17g %.17g %.17g %.17g\n", share(&x, place(f, category, i)),
+                share(y, e->y.middle[k]), share(y, e->y.low[k]), share(y, e->y.high[k]));
     }
     fputs(category
               ? "EOD\nplot $effect using 1:2:3:4 with yerrorbars pt 7 ps 0.6 lw 2 lc rgb '#1f5f99' notitle\n"
@@ -147,14 +145,15 @@ int write_effects(FILE *script, ct_gp *gp, const prediction *p)
     if (result == GO_ON) {
         qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
         qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
-        for (int64_t i = 0; i < e.n; i++)
-            cover(&y, e.mean[i] - Z95 * e.std[i]), cover(&y, e.mean[i] + Z95 * e.std[i]);
+        for (int64_t i = 0; i < e.n; i++) cover(&y, e.y.low[i]), cover(&y, e.y.high[i]);
         widen(&y, 0.03, 0.03);
-        result = write_axis(script, 'y', &y, 6, ct_gp_output(gp)->name, ", mean with 95 %");
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
+        result = write_axis(script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
     }
     for (int64_t j = 0; j < shown && result == GO_ON; j++)
         result = write_effect(script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
     free(e.inputs);
-    free(e.mean);
+    free(e.y.middle);
     return result;
 }

@@ -9,8 +9,7 @@ static int write_observed(FILE *script, const char *name, const points *q)
 {
     axis x = empty_axis, y;
     for (int64_t i = 0; i < q->n; i++)
-        if (isfinite(q->x[i]))
-            cover(&x, q->x[i]), cover(&x, q->y[i] - q->width[i]), cover(&x, q->y[i] + q->width[i]);
+        if (isfinite(q->x[i])) cover(&x, q->x[i]), cover(&x, q->low[i]), cover(&x, q->high[i]);
     y = x;
     widen(&x, 0.03, 0.03);
     widen(&y, 0.03, 0.2); /* above is the key */
@@ -31,7 +30,7 @@ static int write_residuals(FILE *script, const char *name, points *q)
     axis x = empty_axis, y = { 0, 0 };
     for (int64_t i = 0; i < q->n; i++) {
         const double residual = q->x[i] - q->y[i];
-        q->x[i] = q->y[i], q->y[i] = residual, q->width[i] = 0;
+        q->x[i] = q->y[i], q->y[i] = q->low[i] = q->high[i] = residual;
         if (isfinite(residual)) cover(&x, q->x[i]), cover(&y, residual);
     }
     widen(&x, 0.03, 0.03);
@@ -55,7 +54,8 @@ int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const fate *fate
     int result = points_make(&q, p->data.n_rows, fates);
     for (int64_t i = 0; i < q.n && result == GO_ON && p->target >= 0; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
-        q.y[i] = p->mean[i], q.width[i] = Z95 * p->std[i];
+        q.y[i] = prediction_quantile(p, i, 0);
+        q.low[i] = prediction_quantile(p, i, -Z95), q.high[i] = prediction_quantile(p, i, Z95);
         any |= isfinite(q.x[i]);
     }
     if (result == GO_ON && !any)

@@ -6,13 +6,13 @@
 
 int points_make(points *q, int64_t n, const fate *fates)
 {
-    *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(3 * n) * sizeof *q->x) };
+    *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(4 * n) * sizeof *q->x) };
     if (!q->x) {
         q->n = 0;
         return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
     }
-    q->y = q->x + n, q->width = q->y + n;
-    for (int64_t i = 0; i < 3 * n; i++) q->x[i] = NAN;
+    q->y = q->x + n, q->low = q->y + n, q->high = q->low + n;
+    for (int64_t i = 0; i < 4 * n; i++) q->x[i] = NAN;
     return GO_ON;
 }
 
@@ -22,7 +22,7 @@ static const char *const block[FATES] = { "others", "held", "learned" };
 
 static bool is_shown(const points *q, int64_t i)
 {
-    return isfinite(q->x[i]) && isfinite(q->y[i]) && isfinite(q->width[i]);
+    return isfinite(q->x[i]) && isfinite(q->y[i]) && isfinite(q->low[i]) && isfinite(q->high[i]);
 }
 
 void points_write(FILE *script, const points *q, const axis *x, const axis *y)
@@ -32,7 +32,7 @@ void points_write(FILE *script, const points *q, const axis *x, const axis *y)
         for (int64_t i = 0; i < q->n; i++)
             if (is_shown(q, i) && (int)q->fates[i] == k)
                 fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, q->x[i]), share(y, q->y[i]),
-                        share(y, q->y[i] - q->width[i]), share(y, q->y[i] + q->width[i]));
+                        share(y, q->low[i]), share(y, q->high[i]));
         fputs("EOD\n", script);
     }
 }

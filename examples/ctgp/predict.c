@@ -7,7 +7,7 @@
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
-/* Column `name` is mean + z std. */
+/* Column `name` is the quantile of which z is that of a standard normal. */
 typedef struct band {
     double z;
     char name[40];
@@ -42,7 +42,7 @@ static int add_bands(const char *name, const char *text, bool level, band *bands
     return GO_ON;
 }
 
-/* *bands: malloc'ed. `quantiles` may be NULL. */
+/* *bands: malloc'ed, with room for one more. `quantiles` may be NULL. */
 static int read_bands(const char *levels, const char *quantiles, band **bands, int64_t *n)
 {
     const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
@@ -50,13 +50,22 @@ static int read_bands(const char *levels, const char *quantiles, band **bands, i
     int64_t count[2];
     for (int k = 0; k < 2; k++) count[k] = text[k] ? split_names(text[k], &list[k]) : 0;
     *n = 0;
-    *bands = count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1]) * sizeof **bands);
+    *bands =
+        count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1] + 1) * sizeof **bands);
     int result = *bands ? GO_ON : fail(CODE_MEMORY, "no memory for the intervals");
     for (int k = 0; k < 2; k++)
         for (int64_t i = 0; i < count[k] && result == GO_ON; i++)
             result = add_bands(name[k], list[k][i], k == 0, *bands, n);
     for (int k = 0; k < 2; k++) free_names(list[k]);
     return result;
+}
+
+/* With a transform the mean is not the median, which comes first then. */
+static void add_median(const ct_gp *gp, band *bands, int64_t *n)
+{
+    if (!ct_gp_transform(gp).kind) return;
+    memmove(bands + 1, bands, (size_t)(*n)++ * sizeof *bands);
+    bands[0] = (band){ 0, "median" };
 }
 
 /* -- the table ------------------------------------------------------------------------------------------- */
@@ -68,9 +77,9 @@ static void fill_rows(const prediction *p, const band *bands, int64_t n, int64_t
     for (int64_t i = 0; i < ct_table_rows(p->data.table); i++)
         for (int64_t c = 0; c < 2 + n; c++) rows[cols * i + c] = NAN;
     for (int64_t k = 0; k < p->data.n_rows; k++) {
-        double *row = rows + cols * p->data.rows[k], m = p->mean[k], s = p->std[k];
-        row[0] = m, row[1] = s;
-        for (int64_t i = 0; i < n; i++) row[2 + i] = m + bands[i].z * s;
+        double *row = rows + cols * p->data.rows[k];
+        prediction_moments(p, k, &row[0], &row[1]);
+        for (int64_t i = 0; i < n; i++) row[2 + i] = prediction_quantile(p, k, bands[i].z);
     }
 }
 
@@ -177,9 +186,9 @@ int run_predict(int argc, char **argv)
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
             "DATA.csv may be a pipe, or - for standard input. Where the target's column is there, a line\n"
             "n=... rmse=... mae=... nlpd=... coverage95=... is printed as well: on standard output with\n"
-            "--out FILE.csv, else on standard error. Of a model with several outputs every column and line "
-            "has\n"
-            "the output's name before it: y1_mean, y1_std, ...",
+            "--out FILE.csv, else on standard error. After fit --transform there is a column median, too. Of "
+            "a\n"
+            "model with several outputs every column and line has the output's name before it: y1_mean, ...",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -202,6 +211,7 @@ int run_predict(int argc, char **argv)
     text_columns kept = { 0 };
     how.texts = keep != NULL;
     result = model_open(&m, device_name, paths[0], output, false);
+    if (result == GO_ON) add_median(m.gp[0], bands, &n);
     if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
         result = fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
     if (result == GO_ON) result = predict_all(&m, paths[1], &how, p);

@@ -84,7 +84,7 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
-            (given && add_noise(gp, X, given, seed, samples)))
+            (given && add_noise(gp, X, given, seed, samples)) || ct_gp_untransform(gp, samples))
             result = fail_device(device, NULL);
     }
     if (result == GO_ON) result = write_draws(&data, samples, out);

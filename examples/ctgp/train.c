@@ -40,6 +40,7 @@ typedef struct watch {
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
+    const ct_column *season_column;
     ct_fit_objective objective;
     int steps;              /* evaluations of a search, roughly */
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
@@ -64,6 +65,7 @@ static void tell_candidates(watch *w)
 {
     if (w->rows == w->choice->rows) return;
     end_line(w);
+    if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column);
     w->rows = w->choice->rows;
     w->compared = false;
     if (w->rows < w->n)
@@ -171,19 +173,27 @@ static ct_status fit(watch *w, ct_gp *gp, const ct_fit_options *how, effort *e)
     ct_status status = ct_gp_fit(gp, how);
     ct_fit_report r = ct_gp_report(gp);
     end_line(w);
-    *e = (effort){ r.iterations, r.evaluations, w->starts, r.seconds };
+    *e = (effort){
+        .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
+    };
     if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
     return status;
 }
 
 static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
-                        const ct_fit_options *how, ct_gp **gp, effort *e)
+                        const ct_gp_choose_options *how, ct_gp **gp, effort *e)
 {
     ct_gp_choice choice;
     w->choice = &choice;
-    ct_status status = ct_gp_choose(X, y, options, &(ct_gp_choose_options){ .fit = *how }, gp, &choice);
+    w->season_column = &options->inputs[how->season ? how->season_column : 0];
+    ct_status status = ct_gp_choose(X, y, options, how, gp, &choice);
     end_line(w);
-    *e = (effort){ choice.iterations, choice.evaluations, choice.starts, choice.seconds };
+    *e = (effort){ .iterations = choice.iterations,
+                   .evaluations = choice.evaluations,
+                   .starts = choice.starts,
+                   .seconds = choice.seconds,
+                   .seasons = choice.seasons };
+    memcpy(e->season, choice.season, sizeof e->season);
     if (status && status != CT_ESTOPPED) return status;
     tell_criteria(w);
     if (options->noise_variances)
@@ -247,13 +257,13 @@ static int conclude(const watch *w, ct_status status, const ct_device *device, b
 }
 
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
-          const ct_fit_options *how, patience most, ct_gp **gp, effort *e)
+          const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e)
 {
-    watch w = start_watch(how, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
-    ct_fit_options shown = *how;
+    watch w = start_watch(&how->fit, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
+    ct_gp_choose_options shown = *how;
     ct_status status;
-    shown.progress = on_step;
-    shown.context = &w;
+    shown.fit.progress = on_step;
+    shown.fit.context = &w;
     *e = (effort){ 0 };
     *gp = NULL;
     if (!w.iteration) {
@@ -267,7 +277,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
             free(w.iteration);
             return bounded;
         }
-        status = *gp ? fit(&w, *gp, &shown, e) : ct_last_status(ct_tensor_device(X));
+        status = *gp ? fit(&w, *gp, &shown.fit, e) : ct_last_status(ct_tensor_device(X));
     } else {
         status = choose(&w, X, y, options, &shown, gp, e);
     }
@@ -296,7 +306,9 @@ int train_outputs(ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *l
         const ct_status status = ct_outputs_fit(*o, &shown);
         const ct_fit_report r = ct_gp_report(whole);
         end_line(&w);
-        *e = (effort){ r.iterations, r.evaluations, w.starts, r.seconds };
+        *e = (effort){
+            .iterations = r.iterations, .evaluations = r.evaluations, .starts = w.starts, .seconds = r.seconds
+        };
         result = conclude(&w, status, ct_tensor_device(X), e->iterations, most);
     }
     free(w.iteration);

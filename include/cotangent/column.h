@@ -1,4 +1,4 @@
-/* What the numbers of a table's column stand for. */
+/* The meaning of the numbers in a table's column. */
 #ifndef COTANGENT_COLUMN_H
 #define COTANGENT_COLUMN_H
 

@@ -15,10 +15,12 @@
 #include <cotangent/ops.h>
 #include <cotangent/outputs.h>
 #include <cotangent/profiles.h>
+#include <cotangent/season.h>
 #include <cotangent/status.h>
 #include <cotangent/step.h>
 #include <cotangent/tape.h>
 #include <cotangent/tensor.h>
+#include <cotangent/transform.h>
 #include <cotangent/view.h>
 
 #endif

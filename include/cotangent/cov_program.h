@@ -29,13 +29,13 @@ enum { CT_COV_MOST_LEVELS = 512, CT_COV_MOST_RANK = 16 };
 
 typedef struct ct_cov_node {
     int32_t code;         /* a ct_cov_code                                                      */
-    int32_t geometry;     /* of what looks at columns: a ct_cov_geometry                        */
+    int32_t geometry;     /* of a node that reads columns: a ct_cov_geometry                    */
     int32_t tail;         /* of a profile: CT_LIGHT or CT_HEAVY                                 */
     int32_t left, right;  /* children, as positions in the program                              */
     int32_t dims, n_dims; /* the active columns are ct_cov_dims(program)[dims .. dims + n_dims) */
     /* Position in theta of the first lengthscale, or of a cosine's period; -1: none. */
     int32_t lengthscale;
-    int32_t ard;    /* 1: one lengthscale per active column, 0: one for all             */
+    int32_t ard;    /* 1: one lengthscale per active column, 0: one for all                */
     int32_t extra;  /* position in theta of alpha, period, offset, variance or W; -1: none */
     int32_t degree; /* of a polynomial; of CT_COV_INDEX the rank, the columns of W         */
     int32_t levels; /* of CT_COV_INDEX: the rows of W, which is followed in theta by κ     */
@@ -58,7 +58,7 @@ static inline const int32_t *ct_cov_dims(const ct_cov_program *p)
     return (const int32_t *)(const void *)(ct_cov_nodes(p) + p->n_nodes);
 }
 
-/* Whether a profile of the program reads codes, not quantities, in this column. */
+/* Whether a profile of the program reads this column as category codes, not as quantities. */
 static inline bool ct_cov_reads_codes(const ct_cov_program *p, int64_t column)
 {
     for (const ct_cov_node *n = ct_cov_nodes(p), *end = n + p->n_nodes; n < end; n++)

@@ -33,8 +33,8 @@ typedef struct ct_device_options {
     void *log_context;
     uint64_t memory_limit; /* bytes that this device may hold at once; 0: the machine's physical memory */
     /* Threads to compute with; 0: as many as OpenMP would use. ct_device_threads gives the actual number,
-     * which is lower where OpenMP's limits or the system allow fewer. More than 64 and more than four for
-     * each processor is CT_EINVAL. */
+     * which is lower where OpenMP's limits or the system allow fewer. A number above both 64 and four per
+     * processor is CT_EINVAL. */
     int threads;
 } ct_device_options;
 
@@ -63,12 +63,12 @@ CT_API ct_status ct_last_status(const ct_device *device);
  * a remedy. Returns `status`. Allocates nothing. */
 CT_API ct_status ct_device_fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 
-/* Loads a module of the library, by the name of its file: the first that is in the folder of this library
- * (or of the program, where that is linked statically), in the folder where the library is installed, or
- * where the system's loader looks. It stays loaded until the process ends. `global`: what it loads sees its
- * symbols. In `path`, of `size` bytes: where it is. Returns the loader's handle; or NULL and in *reason the
- * loader's words, which are valid until its next call, or NULL where there is no such file. NULL for an
- * argument of NULL. */
+/* Loads a module of the library, given the name of its file. Three places are searched in turn: the folder of
+ * this library (or of the program, if it is linked statically), the folder where the library is installed,
+ * and the system loader's search path. The module stays loaded until the process ends. With `global`,
+ * libraries loaded later see its symbols. path[0..size) receives the file's path. Returns the loader's
+ * handle. On failure returns NULL and sets *reason to the loader's message, which is valid until the loader's
+ * next call, or to NULL if no such file exists. An argument of NULL gives NULL. */
 CT_API void *ct_module_load(const char *file, bool global, char *path, size_t size, const char **reason);
 
 /* One line for a log: name, threads, BLAS and its core, memory. A remark follows if the BLAS core does not
@@ -88,12 +88,12 @@ CT_API bool ct_device_computes_late(const ct_device *device);
 CT_API int ct_device_threads(const ct_device *device);
 /* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and
  * returns when all calls have returned. `run` must not use the device or its tensors: each call, or each
- * thread, opens a device of its own with ct_device_open_beside. The calls follow one another in the caller's
- * thread if the device is not the CPU or has an allocator of the application. */
+ * thread, opens a device of its own with ct_device_open_beside. If the device is not a CPU, or uses the
+ * application's allocator, all calls run in sequence in the caller's thread. */
 CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void *context, int64_t k),
                              void *context);
-/* Opens a device with this one's allocator and memory limit that computes on one thread and logs nothing.
- * Never returns NULL, as ct_device_open_with. */
+/* Opens a device that computes on one thread and logs nothing. It has this one's allocator and memory limit.
+ * Never returns NULL; a failure is kept in the device, as for ct_device_open_with. */
 CT_API ct_device *ct_device_open_beside(const ct_device *device);
 
 /* Bytes of tensor storage. The pool's idle blocks do not count as held. The pool keeps at most 16 MB plus

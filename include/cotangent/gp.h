@@ -12,6 +12,12 @@
  * several columns share has no such unit; it is in standard deviations of the columns. A kernel without any
  * variance parameter is scaled by the variance of y.
  *
+ * A transform. With ct_gp_options.transform the process is one of z = g(y), for a y that is positive or a
+ * share (transform.h): z = m(x) + f(x) + ε. Of y are the data, all likelihoods, objectives and log densities,
+ * which have log g'(y) in them, so that they compare with those of a model without a transform. Of z are the
+ * parameters, given noise variances, and all that is predicted: means, variances, covariances and draws.
+ * ct_gp_untransform and ct_gp_untransform_moments bring these to y. Where y² is said to be a unit, it is z².
+ *
  * A model belongs to the device of its data and is used from one thread at a time. Tensors that are passed in
  * stay the caller's.
  *
@@ -25,6 +31,8 @@
 
 #include <cotangent/column.h>
 #include <cotangent/kernel.h>
+#include <cotangent/season.h>
+#include <cotangent/transform.h>
 
 CT_BEGIN_DECLS
 
@@ -88,7 +96,8 @@ typedef struct ct_gp_options {
      * said. If it is a category, noise_levels are codes of its levels, and the parameters have their names:
      * "noise.variance[north]", or "noise.variance[2]" for a name of more than 47 bytes. */
     const ct_column *noise_column;
-    ct_gp_standardize standardize;
+    ct_gp_standardize standardize; /* with a transform, of z in place of y */
+    ct_transform_kind transform;
     /* For CT_MEAN_BASIS: the functions of the trend in the names of the inputs, such as "1 + x + x^2 + x*z".
      * Copied. */
     const char *basis;
@@ -112,10 +121,10 @@ typedef struct ct_gp_options {
 /* A model of X (n, d) and y (n) or (n, 1), which are copied, both f64 or f32; X's dtype is the model's. The
  * model takes the kernel over, also on failure. options = NULL: the defaults. Parameters without a start
  * value of their own get one from the data. Free the model with ct_gp_free. Returns NULL, with ct_message(X's
- * device), for: a NaN or an infinity (named by row and column); a column whose standard deviation lies
- * outside 1e-150 to 1e150 (a constant column's counts as 1); shapes that do not fit; no rows; a bad kernel;
- * more memory than the device may hold (CT_ENOMEM before anything is allocated; the message tells the
- * bytes). */
+ * device), for: a NaN or an infinity (named by row and column); a y that the transform does not take (named
+ * by row); a column whose standard deviation lies outside 1e-150 to 1e150 (a constant column's counts as 1);
+ * shapes that do not fit; no rows; a bad kernel; more memory than the device may hold (CT_ENOMEM before
+ * anything is allocated; the message tells the bytes). */
 CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
@@ -129,6 +138,8 @@ CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
 CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
+/* The transform of y, by which ct_transform_value, _inverse, _log_slope and _moments work on numbers. */
+CT_API ct_transform ct_gp_transform(const ct_gp *gp);
 /* inputs, output and noise_column are the model's own; without noise_variances, noise_levels and basis. */
 CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp);
 /* What an input column and the output stand for. Owned by the model; NULL out of range. */
@@ -224,12 +235,12 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  *     -log p(y) = ½ (y - Hβ̂)ᵀC⁻¹(y - Hβ̂) + ½ log det C + ½ log det A + (n-p)/2 log 2π
  *     mean*     = h(x*)ᵀβ̂ + k*ᵀC⁻¹(y - Hβ̂)
  *     variance* = k(x*, x*) - k*ᵀC⁻¹k* + RᵀA⁻¹R,   R = h(x*) - HᵀC⁻¹k*
- * Adding a combination of the functions to y adds it to the predictions and changes nothing else.
- * Leave-one-out estimates β without the row. CT_EINVAL, when a model is made and when rows are appended or
- * removed: not more rows than functions, or a function that is a combination of those before it in these
- * rows; the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed precision, and models over
- * many processes. The likelihoods of models with different functions cannot be compared. [O'Hagan 1978;
- * Rasmussen & Williams 2006, §2.7, eqs 2.41-2.45] */
+ * With a transform y is z here. Adding a combination of the functions to y adds it to the predictions and
+ * changes nothing else. Leave-one-out estimates β without the row. CT_EINVAL, when a model is made and when
+ * rows are appended or removed: not more rows than functions, or a function that is a combination of those
+ * before it in these rows; the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed
+ * precision, and models over many processes. The likelihoods of models with different functions cannot be
+ * compared. [O'Hagan 1978; Rasmussen & Williams 2006, §2.7, eqs 2.41-2.45] */
 
 enum { CT_GP_FUNCTIONS = 64 }; /* the most functions */
 
@@ -431,7 +442,8 @@ CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *
 /* The variance (m) of the noise of new observations at Xs, in units of y²: what ct_gp_predict leaves out.
  * noise = NULL: as in ct_gp_predict_noisy. Else noise is (m) or (m, 1): the variances at Xs if noise was
  * given point by point, to which a learned one is added, or the levels with CT_NOISE_BY_LEVEL, which may be
- * i64. CT_EINVAL for a level that the data have not, and for noise with a model of another kind. */
+ * i64. A NaN level is one that nobody knows, with the average noise. CT_EINVAL for a level that the data have
+ * not, and for noise with a model of another kind. */
 CT_API ct_status ct_gp_noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, ct_tensor *variance);
 /* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal if
  * `noisy`. Takes about 5 m² numbers of working memory. */
@@ -445,25 +457,36 @@ CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_v
 /* The same with the covariance (m, m) of all points instead of the variances. It is symmetric. Keeps 2 m n
  * numbers on the tape. */
 CT_API void ct_gp_posterior_full(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *covariance);
-/* Joint draws into samples (s, m), f64 or f32, in units of y. Draw i depends on (seed, i) and the model
- * alone. Memory as for the full covariance. If that is singular to rounding, as at rows of the data, a share
- * of the mean prior variance is added to its diagonal: the first of 1e-14 (f32: 1e-7) times 1, 10, 100, ...,
- * at most 1e-3, that suffices; else CT_ENUMERIC. */
+/* Joint draws into samples (s, m), f64 or f32, in units of y, or with a transform of z. Draw i depends on
+ * (seed, i) and the model alone. Memory as for the full covariance. If that is singular to rounding, as at
+ * rows of the data, a share of the mean prior variance is added to its diagonal: the first of 1e-14 (f32:
+ * 1e-7) times 1, 10, 100, ..., at most 1e-3, that suffices; else CT_ENUMERIC. */
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
+
+/* What a model with a transform predicts, in the units of y; without one nothing changes. Both work in place,
+ * on f64 or f32, and are collective in a group. CT_ENUMERIC if a result is not finite, as the mean of y may
+ * be where z is uncertain. */
+/* y = g⁻¹(z) for draws or quantiles of z, of any shape. */
+CT_API ct_status ct_gp_untransform(ct_gp *gp, ct_tensor *z);
+/* Means and variances (m) or (m, 1) of z become those of y, exactly: ct_transform_moments. With the noise in
+ * the variance, y is a new observation, else g⁻¹(m(x) + f(x)). An interval of y is not mean ± 1.96 standard
+ * deviations, but g⁻¹ of that of z. */
+CT_API ct_status ct_gp_untransform_moments(ct_gp *gp, ct_tensor *mean, ct_tensor *variance);
 
 /* -- leave-one-out --------------------------------------------------------------------------------------- */
 
 /* Predicts every y_i by the model that has seen all rows but i, at the present parameters: its mean, its
  * variance (with noise and jitter), and the log predictive density log p(y_i). Each is (n) or (n, 1), f64 or
- * f32, and may be NULL. Computed in closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers).
- * The transforms and parameters are those of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
+ * f32, and may be NULL. With a transform mean and variance are of z, the density of y. Computed in closed
+ * form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
+ * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
 /* The same by folds: predicts every y_i by the model that has seen no row j with fold[j] == fold[i]. fold: n
  * numbers of any value. The log density is each row's own, not the joint one of its fold. With a row to each
  * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
  * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
  * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
- * determines its rows. CT_EUNSUPPORTED: a mean of basis functions, or one of joint outputs (outputs.h).
+ * determines its rows, or a coefficient of a trend. CT_EUNSUPPORTED: a model of joint outputs (outputs.h).
  * [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
 CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                       ct_tensor *log_density);
@@ -492,8 +515,9 @@ CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
  *     total[j] = E(Var[f | all but x_j]) / V, the share in which it takes part at all.
  * The columns count as independent, each distributed as it is in the data. Estimated from `samples` drawn
  * pairs of points, (d + 2) samples predicted means, to about 1/√samples; a small index may come out a little
- * below 0. The same seed gives the same numbers. Takes 3 samples (d + 1) numbers. CT_ENUMERIC: f is the same
- * everywhere. [Saltelli et al. 2010, "Variance based sensitivity analysis of model output"; Jansen 1999] */
+ * below 0. The same seed gives the same numbers. Takes 3 samples (d + 1) numbers. With a transform f is the
+ * mean of z. CT_ENUMERIC: f is the same everywhere. [Saltelli et al. 2010, "Variance based sensitivity
+ * analysis of model output"; Jansen 1999] */
 CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *first, double *total);
 
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
@@ -508,7 +532,18 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
  *     ct_status s = ct_gp_choose(X, y, NULL, NULL, &gp, &choice);
  *     if (!s) puts(choice.tried[choice.best].kernel); */
 
-enum { CT_GP_CANDIDATES = 16 }; /* the most candidates */
+enum {
+    CT_GP_CANDIDATES = 16, /* the most candidates */
+    CT_GP_SEASONAL = 5,    /* the most that seasons add; the longest text of one, with its end */
+    CT_GP_SEASONAL_TEXT = 384,
+};
+
+/* The input in which ct_gp_choose looks for seasons. */
+typedef enum ct_gp_season {
+    CT_GP_SEASON_OF_TIME = 0, /* the only input, if it is a time (ct_gp_options.inputs); else none */
+    CT_GP_SEASON_OF_COLUMN,   /* column season_column of X */
+    CT_GP_SEASON_NONE,
+} ct_gp_season;
 
 /* A covariance to try. */
 typedef struct ct_gp_candidate {
@@ -532,9 +567,22 @@ typedef struct ct_gp_choose_options {
      *     2. "scale * category(ard) + scale * matern32(ard) * category(ard)"
      *     3. "scale * category(ard) + (scale * matern32(ard) + scale * rbf(ard)) * category(ard)"
      *     4. the kernel of 3, from where 2 ended
-     * and with nothing else "scale * category" and "scale * category(ard)". */
+     * behind the first, with one category that has 20 rows or more for each level,
+     *     "index(rank=1) * matern32(ard)" and "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+     * and with nothing but categories "scale * category" and "scale * category(ard)".
+     * Where the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
+     *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
+     *     6. the same with "rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
+     *     7. 5 with a periodic part for the second season, if there is one, from where 5 ended
+     *     8. the periodic parts of 7, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
+     *        L = 2 P: a trend and swings around it
+     *     9. that with the kernel of 2, from where 8 ended
+     * Among several inputs all of these but the kernel of 2 see that of the season alone. 8 then has the
+     * kernel of 2, too, and there is no 9. */
     const ct_gp_candidate *candidates;
     int n_candidates;
+    ct_gp_season season;
+    int64_t season_column;
     ct_fit_options fit; /* of every search; a search from another's end has no restarts */
     int64_t rows;   /* rows that make the choice, 2 or more; 0: all if there are at most 2000, else 1000 */
     bool as_fitted; /* do not widen the variances */
@@ -542,7 +590,7 @@ typedef struct ct_gp_choose_options {
 
 /* The result of a candidate. */
 typedef struct ct_gp_tried {
-    const char *kernel, *from; /* the candidate's own texts */
+    const char *kernel, *from; /* the candidate's own texts; of seasonal ones the choice's */
     /* Not fitted, with status CT_EINVAL: either n <= m + 1 and another candidate has fewer parameters, or the
      * candidate that `from` names was not fitted for that reason. */
     bool too_few_rows;
@@ -556,7 +604,10 @@ typedef struct ct_gp_tried {
 typedef struct ct_gp_choice {
     int count, best; /* best: the index of the chosen one; -1: none */
     ct_gp_tried tried[CT_GP_CANDIDATES];
-    int64_t rows;                        /* rows that made the choice */
+    ct_season season[CT_SEASONS]; /* [seasons], those that were found */
+    int seasons;
+    char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
+    int64_t rows;                                       /* rows that made the choice */
     double widened;                      /* the factor of all variances; 1 if they were not widened */
     ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
@@ -573,7 +624,8 @@ typedef struct ct_gp_choice {
  * choice->tried, or choice->count in the last search of all rows, and `seconds` counts from this call.
  * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not widened, or NULL if there is
  * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is not an earlier candidate's
- * kernel, CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
+ * kernel, and for a season column that does not exist, is a category, or stands beside candidates of the
+ * caller; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A failure to
  * widen, except CT_ENOMEM, is reported in *choice only. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);

@@ -2,8 +2,8 @@
  *
  * Unary:  M(name, value, derivative, vjp)
  *     value, derivative: C expressions in x, the parameters p[0], p[1] and the type T; derivative also in
- *                        y = f(x). Integer literals and (T)... keep f32 arithmetic in f32. FN(f) is f for
- *                        double and ff for float (exp, expf), or C++'s f of both: cast its arguments to T.
+ *                        y = f(x). Integer literals and (T)... keep f32 arithmetic in f32. FN(exp) is exp for
+ *                        double and expf for float; in C++ it is the overloaded exp, so cast arguments to T.
  *     vjp:               the product x_bar = g f'(x) as an expression in ops over the vars x, y, g and the
  *                        parameters p. A recorded sweep uses it.
  * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) likewise, in a and b; the rules are in the

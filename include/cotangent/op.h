@@ -2,8 +2,8 @@
  *
  * An op is one descriptor. `shape` says what the op returns and refuses inputs that do not fit. `forward`
  * computes. `vjp` is the backward rule, written in ops on ct_vars. The engine accumulates cotangents, sums
- * broadcast dimensions back, skips what nobody needs, and differentiates the rule itself for higher orders.
- * `sample` draws inputs for ct_gradcheck and the test matrix. See examples/custom_op.c. */
+ * broadcast dimensions back, skips cotangents that are not needed, and differentiates the rule itself for
+ * higher orders. `sample` draws inputs for ct_gradcheck and the test matrix. See examples/custom_op.c. */
 #ifndef COTANGENT_OP_H
 #define COTANGENT_OP_H
 
@@ -62,7 +62,7 @@ CT_API ct_view ct_arg(const ct_call *c, int i);
 CT_API ct_var ct_arg_var(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
-/* Whether vjp may be called for this call. If not, forward need not keep what vjp alone would read. */
+/* Whether vjp may be called for this call. If not, forward need not keep data that only vjp would read. */
 CT_API bool ct_call_recorded(const ct_call *c);
 /* Whether vjp may be asked for the cotangent of input i. */
 CT_API bool ct_call_wants(const ct_call *c, int i);
@@ -118,8 +118,8 @@ CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
 /* Calls run(member) for each member of the batch: a call with the member's inputs and outputs. All outputs
  * have the batch's dimensions before a member's. A numerical failure is flagged with the member's number.
  * With `beside` the CPU's threads share the members, and a member has one thread; otherwise, and on a GPU,
- * the members follow one another. `run` changes nothing but its member's outputs, and calls neither
- * ct_set_result nor ct_tensor_of. */
+ * the members are computed in sequence. `run` must change nothing but its member's outputs, and must call
+ * neither ct_set_result nor ct_tensor_of. */
 CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
 
 /* -- inside vjp ------------------------------------------------------------------------------------------ */
@@ -184,11 +184,11 @@ CT_API void ct_sample_unbatched(ct_sample *s);
 
 /* -- primitives without an op ---------------------------------------------------------------------------- */
 
-/* Opens a call of primitives on a tape's device that records nothing. ct_scratch, ct_require,
- * ct_failure_known and the primitives work in it as in forward; it has no inputs and no outputs. A failure is
- * the tape's, and its message begins with `name`, which must outlive the call. Never NULL; on a NULL or
- * failed tape the call has failed from the start. Calls nest. Close each one with ct_scope_close, which
- * returns its scratch. */
+/* Opens a call on a tape's device, for primitives that are not recorded. ct_scratch, ct_require,
+ * ct_failure_known and the primitives work in it as in forward; it has no inputs and no outputs. A failure
+ * becomes the tape's error; its message begins with `name`, which must outlive the call. Never NULL: on a
+ * NULL or failed tape the call has failed from the start. Calls nest. Close each one with ct_scope_close,
+ * which frees its scratch. */
 CT_API ct_call *ct_scope_open(ct_tape *tape, const char *name);
 /* Closes the call. Returns the tape's status. */
 CT_API ct_status ct_scope_close(ct_call *c);
@@ -202,33 +202,34 @@ CT_API ct_status ct_scope_close(ct_call *c);
 #define CT_OUT                  ct_view
 #include <cotangent/primitives.inc>
 
-/* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. They use
- * the lower triangles alone of C11 (n1, n1) and C22 (n2, n2); n2 may be 0. */
+/* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. Of C11
+ * (n1, n1) and C22 (n2, n2) only the lower triangles are read and written; n2 may be 0. */
 
 /* Factorises a positive definite C in place and solves with it for z (n, 1). C becomes L and z becomes L⁻¹z;
- * with `inverse`, C becomes C⁻¹ and z becomes C⁻¹z. diagonal (n) gets the diagonal of L. Failures as for
- * ct_prim_potrf; a pivot with L_ii² <= tolerance C_ii is one, too (0: no such test). After a failure C and z
- * are undefined. On a CPU this is one pass where C is C11, row-major, or where the blocks fill n1 = n - n/2
- * rows in rectangular full packed format. Row j then begins with row j of C22 (row j - 1 for odd n) up to the
- * diagonal. Column j of C11 from the diagonal on follows, then column j of C21. [Gustavson et al. 2010,
- * "Rectangular full packed format for Cholesky's algorithm"] */
+ * with `inverse`, C becomes C⁻¹ and z becomes C⁻¹z. diagonal (n) gets the diagonal of L. Fails as
+ * ct_prim_potrf does, and also at a pivot with L_ii² <= tolerance C_ii (tolerance 0: no such test). After a
+ * failure C and z are undefined. On a CPU this is one pass in two cases: C is C11 alone (n2 = 0), row-major;
+ * or the blocks fill n1 = n - n/2 rows in rectangular full packed format. In that format row j begins with
+ * row j of C22 (row j - 1 for odd n) up to the diagonal. Column j of C11 follows, from the diagonal on, then
+ * column j of C21. [Gustavson et al. 2010, "Rectangular full packed format for Cholesky's algorithm"] */
 CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
                                  ct_view C22, ct_view z, ct_view diagonal);
-/* For the members of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n):
+/* For each member of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n), computes
  *     alpha = C⁻¹ r (..., n),  diagonal (..., n) of L,  with L Lᵀ = C = k(X, X) + diag(noise)
- * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), both or, if they are no views, neither:
+ * and, unless both outputs are no views, the gradients for C_bar = ½ (C⁻¹ - alpha alphaᵀ):
  *     theta_bar_p = Σ_ij C_bar_ij ∂k(x_i, x_j)/∂theta_p (..., P),  noise_bar = diag C_bar (..., n)
- * Returns whether it did. If not, the outputs are undefined: the device does not compute such a batch in
- * one pass, or a member has a pivot L_ii² <= tolerance C_ii, or left the range. A CPU computes members of
- * few rows side by side, in the lanes of its vectors, where half of the lanes have a member and all profiles
- * are of distances, but for rq and white. */
+ * Returns whether it succeeded. If not, the outputs are undefined: the device does not compute such a batch
+ * in one pass, or a member has a pivot L_ii² <= tolerance C_ii, or a number left the dtype's range. A CPU
+ * computes small members side by side, one in each lane of its vectors. The members must fill at least half
+ * of the lanes, and every profile must be a function of a distance other than rq. */
 CT_API bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
                               ct_view noise, double tolerance, ct_view alpha, ct_view diagonal,
                               ct_view theta_bar, ct_view noise_bar);
-/* L is replaced by C⁻¹ = (L Lᵀ)⁻¹, for L from ct_prim_sweep_blocks without `inverse`. */
+/* Replaces L by C⁻¹ = (L Lᵀ)⁻¹. L comes from ct_prim_sweep_blocks without `inverse`. */
 CT_API void ct_prim_invert_blocks(ct_call *c, ct_view L11, ct_view L21, ct_view L22);
-/* Flags the first pivot with L_ii² <= tolerance C_ii, given the diagonals (n) of C and L, and then makes out
- * (r, c) NaN: C is singular to that tolerance although its factorisation succeeded. Overwrites C_diagonal. */
+/* Given the diagonals (n) of C and L, flags the first pivot with L_ii² <= tolerance C_ii, if there is one,
+ * and fills out (r, c) with NaN: C is then singular to that tolerance although its factorisation succeeded.
+ * Overwrites C_diagonal. */
 CT_API void ct_prim_flag_pivots(ct_call *c, double tolerance, ct_view C_diagonal, ct_view L_diagonal,
                                 ct_view out);
 

@@ -18,8 +18,8 @@ CT_API const struct ct_op *ct_op_find(const char *name);
 /* -- elementwise: y_i = f(x_i) --------------------------------------------------------------------------- */
 /* Values and derivatives follow IEEE 754, and no failure is reported: outside its domain a function gives NaN
  * (ct_log(-1)), at a pole an infinity (ct_log(0), ct_reciprocal(0)) with the sign of the zero
- * (ct_reciprocal(-0.0)). At a point where f has no derivative, every device takes the value stated here,
- * recorded or not. */
+ * (ct_reciprocal(-0.0)). At a point where f has no derivative, every device uses the derivative stated here,
+ * in recorded and unrecorded sweeps. */
 
 CT_API ct_var ct_neg(ct_var x);
 CT_API ct_var ct_abs(ct_var x);  /* derivative sign(x), 0 at 0 */
@@ -100,8 +100,8 @@ CT_API ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q);
  * the M groups begin, and N; then the positions 0..N-1, stably sorted by q. A q that stays the same needs
  * sorting only once: ct_retain the value and pass it as a constant in later steps. */
 CT_API ct_var ct_group_by(ct_var q, int64_t M);
-/* ct_gather_matmul with the groups that ct_group_by made of q. A position out of range is CT_EINDEX. If a
- * position is missing, its row of the result is undefined. */
+/* ct_gather_matmul with the groups that ct_group_by made of q. A position out of range is CT_EINDEX. A
+ * position that is missing leaves its row of the result undefined. */
 CT_API ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups);
 
 /* -- matrices -------------------------------------------------------------------------------------------- */
@@ -145,10 +145,10 @@ CT_API ct_var ct_lstsq(ct_var A, ct_var B);
  * All three get gradients. A sample whose matrix is singular, or whose lambda is not positive, becomes NaN
  * and is flagged. Batches broadcast. There are two forms. The primal form uses an n×n Cholesky factor for
  * each sample. The push-through form uses one QR of D and r×r factors; it needs one D of full column rank for
- * all samples, and r < n. It is faster and loses fewer digits, unless D is nearly singular, or weak in
- * directions that B covers; then the form that loses less is taken. A GPU does not compare the forms, because
- * that would have to wait. It computes f32 in f64, and a sample that has lost half of f64's digits becomes
- * NaN and is flagged. */
+ * all samples, and r < n. It is faster and loses fewer digits, unless D is nearly singular, or small in
+ * directions that B covers; then the form that loses fewer is taken. A GPU does not compare the forms,
+ * because that would have to wait. It computes f32 in f64, and a sample that has lost half of f64's digits
+ * becomes NaN and is flagged. */
 CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
 
 typedef enum ct_ridge_form { CT_RIDGE_AUTO, CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH } ct_ridge_form;
@@ -164,20 +164,20 @@ CT_API ct_var ct_inverse(ct_var A);
  * as in ct_cholesky. */
 CT_API ct_var ct_inverse_spd(ct_var A);
 
-/* The columns (..., n, r) or rows (..., r, n) of A⁻¹ that index, i64 (r), names, in its order and the same
- * for the whole batch. Neither forward nor backward forms the n×n inverse. An index out of range is
+/* The columns (..., n, r) or rows (..., r, n) of A⁻¹ that index, i64 (r), names, in its order. All members of
+ * a batch share the index. Neither forward nor backward forms the n×n inverse. An index out of range is
  * CT_EINDEX. */
 CT_API ct_var ct_inverse_cols(ct_var A, ct_var index);
 CT_API ct_var ct_inverse_rows(ct_var A, ct_var index);
 
-/* The block (..., r, q) of A⁻¹ in the rows and columns that `rows`, i64 (r), and `cols`, i64 (q), name, as
- * above: by a solve with min(r, q) right-hand sides. */
+/* The block (..., r, q) of A⁻¹ at the rows `rows`, i64 (r), and the columns `cols`, i64 (q), under the same
+ * rules. It takes one solve with min(r, q) right-hand sides. */
 CT_API ct_var ct_inverse_block(ct_var A, ct_var rows, ct_var cols);
 
-/* The diagonal of A⁻¹: (..., n, n) -> (..., n). ct_inverse_diag_spd is for a symmetric positive definite A,
- * which it reads, and which fails, as in ct_inverse_spd; its cotangent is symmetric. Where a gradient may be
- * wanted, the tape keeps n² numbers for each member, of ct_inverse_diag_spd n (n + 1) / 2 on a CPU; else
- * nothing. */
+/* The diagonal of A⁻¹: (..., n, n) -> (..., n). ct_inverse_diag_spd takes a symmetric positive definite A;
+ * what it reads and how it fails is as in ct_inverse_spd, and the cotangent is symmetric. If a gradient may
+ * be wanted, the tape keeps n² numbers for each member; ct_inverse_diag_spd on a CPU keeps n (n + 1) / 2.
+ * Otherwise it keeps nothing. */
 CT_API ct_var ct_inverse_diag(ct_var A);
 CT_API ct_var ct_inverse_diag_spd(ct_var A);
 
@@ -211,7 +211,7 @@ CT_API ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet);
 typedef struct ct_factor ct_factor;
 CT_API ct_factor *ct_factor_new(ct_tensor *A, bool symmetric);
 CT_API void ct_factor_free(ct_factor *factor);
-/* A⁻¹ B on B's tape. The gradient goes to B. The factor may be freed before the tape is reset. */
+/* A⁻¹ B on B's tape. The gradient flows to B. The factor may be freed before the tape is reset. */
 CT_API ct_var ct_factor_solve(const ct_factor *factor, ct_var B);
 
 /* D_ij = |x_i - y_j|²: (..., n, d) (..., m, d) -> (..., n, m), by direct differences: equal points give an

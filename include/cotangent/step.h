@@ -21,17 +21,17 @@
  *     printf("%g\n", ct_item(m.loss));
  *     ct_step_free(step);
  *
- * On a GPU the step becomes a CUDA graph: one call launches forward, backward and update, so that the host's
- * time for each op, which is most of the time of small ops, is spent once. On a CPU a replay calls the
- * function again. Either way a replay gives the same bits as a call of the function.
+ * On a GPU the step becomes a CUDA graph: one call launches forward, backward and update. The host's overhead
+ * per op, which dominates small ops, is paid only while recording. On a CPU a replay calls the function
+ * again. Either way a replay gives the same bits as a call of the function.
  *
- * A graph keeps addresses, and the host's numbers as they were when it was recorded. Therefore the function
- * must request the same work each time it is called:
+ * A graph stores the addresses and the host's numbers of the recording. Therefore the function must request
+ * the same work each time it is called:
  *     - What changes between steps (data, parameters, rates) must be in tensors that are made before
  *       the step, live as long as the step, and are written to in place.
- *     - Nothing in it may wait for the device. ct_item, ct_read, ct_tape_status and the like are refused by
- *       name, on every device. Read after a replay: the handles and tensors of the function's last call hold
- *       the values of the latest step. */
+ *     - Nothing in it may wait for the device. ct_item, ct_read, ct_tape_status and the like are refused on
+ *       every device, and the message names the call. Read after a replay: the handles and tensors of the
+ *       function's last call hold the values of the latest step. */
 #ifndef COTANGENT_STEP_H
 #define COTANGENT_STEP_H
 
@@ -51,8 +51,8 @@ typedef ct_status (*ct_step_fn)(ct_tape *tape, void *context);
 CT_API ct_step *ct_step_capture(ct_device *device, ct_step_fn function, void *context);
 
 /* Runs the step once more. On a GPU the first replay calls the function to record it; later ones do not.
- * CT_OK says that the step was started: as with ct_backward, ct_tape_status reports what the device finds
- * later. A failure is in ct_message(device). If recording failed, nothing was computed, and every later
+ * CT_OK means that the step was started: as with ct_backward, ct_tape_status reports failures that the device
+ * finds later. A failure is in ct_message(device). If recording failed, nothing was computed, and every later
  * replay fails, too. */
 CT_API ct_status ct_step_replay(ct_step *step);
 

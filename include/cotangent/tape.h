@@ -1,4 +1,4 @@
-/* The tape records ops as they compute and plays them backward.
+/* The tape records ops as they are computed, and differentiates them by a backward sweep.
  *
  *     ct_tape *tape = ct_tape_new(device);
  *     ct_var   x = ct_leaf(tape, tensor);
@@ -45,10 +45,10 @@ CT_API ct_status ct_check(ct_var v);
 /* The message of that error: "op #3 matmul(30x1, 30x1): inner dimensions differ (1 vs 30)"; "" if there is
  * none. Owned by the tape. */
 CT_API const char *ct_tape_message(const ct_tape *tape);
-/* The same without the op in front, for a message that names its own place: "inner dimensions differ (1 vs
- * 30)". */
+/* The same without the op's name in front: "inner dimensions differ (1 vs 30)". For callers whose message
+ * names a place of its own. */
 CT_API const char *ct_tape_reason(const ct_tape *tape);
-/* Records an error of the caller, unless there is one already. */
+/* Records the caller's error, unless the tape has one already. */
 CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 
 /* -- values ---------------------------------------------------------------------------------------------- */
@@ -57,8 +57,8 @@ CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ..
  * reference to t, and a sweep reads t again. Do not write to t's memory before the last sweep: a sweep that
  * reaches an op on t then fails with CT_ESTALE. Every ct_write and ct_copy counts, even to another view of
  * the same memory or to elements that the op did not read. The library cannot see writes through
- * ct_tensor_data, by the owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph. For those the
- * caller must take care. */
+ * ct_tensor_data, by the owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph: the caller must
+ * avoid them. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
 /* A constant scalar. */

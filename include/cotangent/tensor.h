@@ -105,8 +105,8 @@ CT_API void *ct_tensor_data(const ct_tensor *t);
 /* Copies the elements out in row-major order, in the tensor's dtype. `bytes` must be the number of elements
  * times their size, else CT_EINVAL. Waits for the device. */
 CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
-/* Copies the elements in, likewise. A tape refuses to sweep an op that read t's memory before: see
- * ct_leaf. */
+/* Copies the elements in, likewise. A backward sweep through an op that has read t's memory then fails (see
+ * ct_leaf). */
 CT_API ct_status ct_write(ct_tensor *t, const void *data, size_t bytes);
 /* The only element of a one-element tensor, as a double; otherwise NaN, with a status on the device. */
 CT_API double ct_tensor_item(const ct_tensor *t);

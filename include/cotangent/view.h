@@ -4,8 +4,8 @@
  * primitives work on views (op.h), so that calls nest:
  *     ct_prim_gemm(c, 1, ct_view_transpose(A), ct_view_block(B, 0, n, 0, k), 0, C);
  * If a view cannot be made (a block lies outside, a reshape would need a copy), the result is a view without
- * elements, and ct_message(device) has the reason. A view of such a view is one, too. A primitive that is
- * given one fails its call with that reason. A negative dimension counts from the end. */
+ * elements, and ct_message(device) has the reason. A view of such a view has no elements either. A primitive
+ * that is given one fails its call with that reason. A negative dimension counts from the end. */
 #ifndef COTANGENT_VIEW_H
 #define COTANGENT_VIEW_H
 
@@ -22,7 +22,7 @@ typedef struct ct_view {
     int64_t stride[CT_MAX_DIMS]; /* in elements, 0 or more; 0 where broadcast */
 } ct_view;
 
-/* All of t; no view if t is NULL. */
+/* A view of all of t; no view if t is NULL. */
 CT_API ct_view ct_view_of(const ct_tensor *t);
 /* No view, for an argument that is left out. */
 static inline ct_view ct_no_view(void)
@@ -32,7 +32,7 @@ static inline ct_view ct_no_view(void)
 }
 static inline bool ct_is_view(ct_view v) { return v.storage != NULL; }
 
-/* As the functions of the same names in tensor.h. */
+/* These work like the ct_tensor_ functions of the same names (tensor.h). */
 CT_API ct_shape ct_view_shape(ct_view v);
 CT_API int64_t ct_view_dim(ct_view v, int dim);
 CT_API int64_t ct_view_count(ct_view v);

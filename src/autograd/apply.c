@@ -27,10 +27,11 @@ static bool take_inputs(ct_call *c)
             ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is i64, wanted f64 or f32: ct_cast it",
                          tape->n, c->op->name, i);
         else if (ct__is_half(dtype) && !c->op->half)
-            ct_tape_fail(tape, CT_EDTYPE,
-                         "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
-                         "convert with ct_cast(x, CT_F32)",
-                         tape->n, c->op->name, i, ct_dtype_name(dtype));
+            ct_tape_fail(
+                tape, CT_EDTYPE,
+                "op #%u %s: input %d is %s, which only products, elementwise ops, sums and shapes take: "
+                "convert with ct_cast(x, CT_F32)",
+                tape->n, c->op->name, i, ct_dtype_name(dtype));
         else if (shared != CT_I64 && dtype != shared)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
@@ -41,8 +42,8 @@ static bool take_inputs(ct_call *c)
     return !tape->status;
 }
 
-/* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule
- * only, so their inputs are not noted. */
+/* Appends the outputs of a call that has computed. In an unrecorded sweep they live for one rule only, so
+ * their inputs are not recorded. */
 static ct_var record(ct_call *c, size_t attr_size)
 {
     ct_tape *tape = c->tape;
@@ -80,8 +81,8 @@ static const char *behind_prefix(const char *message)
     return end ? end + 3 : NULL;
 }
 
-/* Rewrites the message of an op that failed inside a composition: the composition, as the caller knows it,
- * then the op that failed. The ops between them are left out. */
+/* Rewrites the message of an op that failed inside a composition: it names the composition that the caller
+ * called, then the op that failed, and omits the ops between them. */
 static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
 {
     char name[256], prefix[288];
@@ -171,7 +172,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
 {
-    ct_tape *tape = NULL; /* the first tape of any input, so that its error says what is wrong */
+    ct_tape *tape = NULL; /* the first tape among the inputs, which keeps the error */
     for (int i = 0; in && i < n && !tape; i++) tape = in[i].tape;
     return ct_apply_on(tape, op, in, n, attr, attr_size);
 }

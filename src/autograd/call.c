@@ -1,5 +1,5 @@
-/* One evaluation of an op, as its shape rule and forward function see it, and the same without an op (a
- * scope). */
+/* A call: one evaluation of an op, as its shape rule and forward function see it. A scope is a call without
+ * an op. */
 #include "primitive/primitive.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 int ct_args(const ct_call *c) { return c->n_in; }
 int ct_outs(const ct_call *c) { return c->n_out; }
 
-/* Input i. NULL, and the call is refused, if there is none. */
+/* Input i. Without such an input, refuses the call and returns NULL. */
 static const ct_tensor *input(const ct_call *c, int i)
 {
     if ((unsigned)i < (unsigned)c->n_in) return c->arg[i];
@@ -78,8 +78,8 @@ ct_view *ct__result_view(ct_call *c)
 ct_view ct_result_at(ct_call *c, int k) { return ct_view_of(ct__result(c, k)); }
 ct_view ct_result(ct_call *c) { return ct_result_at(c, 0); }
 
-/* Whether v may be output k: the output has a shape (the rule gives none if inputs do not fit) and v's dtype.
- * If not, the call has failed. */
+/* Whether v may be output k: the shape rule has given the output a shape (it gives none if inputs do not
+ * fit), and the dtypes agree. If not, the call has failed. */
 static bool as_declared(ct_call *c, int k, const ct_view *v)
 {
     return is_declared(c, k) &&

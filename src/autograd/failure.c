@@ -1,5 +1,4 @@
-/* Errors: the tape's sticky error, refusals of a call, and numerical failures, after which the tape goes
- * on. */
+/* Errors: the tape's sticky error, refused calls, and numerical failures, which do not stop the tape. */
 #include "internal.h"
 
 #include <stdio.h>

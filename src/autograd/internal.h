@@ -1,8 +1,8 @@
 /* The tape's internals, shared by the files of this folder and the fused rules of src/ops.
  *
  * A tape is an array of nodes in the order of recording. A node is one value: a leaf, a constant, or one
- * output of an op. The outputs of one call are neighbours, with `part` 0, 1, ... Inputs and attributes are in
- * the arena. */
+ * output of an op. The outputs of one call are consecutive nodes, with `part` 0, 1, ... The arena holds
+ * inputs and attributes. */
 #ifndef CT_AUTOGRAD_INTERNAL_H
 #define CT_AUTOGRAD_INTERNAL_H
 
@@ -11,11 +11,11 @@
 #include "tensor/internal.h"
 
 enum {
-    NODE_NEEDS_GRAD = 1, /* a gradient flows into it           */
-    NODE_LEAF = 2,       /* its cotangent is kept              */
-    NODE_KEEP = 4,       /* ct_keep: survives sweeps           */
-    NODE_FREED = 8,      /* a sweep has released its value     */
-    NODE_RULE = 16,      /* an output that only its rule reads */
+    NODE_NEEDS_GRAD = 1, /* a gradient flows into it       */
+    NODE_LEAF = 2,       /* its cotangent is kept          */
+    NODE_KEEP = 4,       /* ct_keep: survives sweeps       */
+    NODE_FREED = 8,      /* a sweep has released its value */
+    NODE_RULE = 16,      /* an output of ct_rule_out       */
 };
 
 typedef struct ct_node {
@@ -39,7 +39,7 @@ typedef struct ct_arena {
 typedef struct ct_slot {
     ct_tensor *bar;
     uint32_t var; /* index + 1 on the tape; 0: none                 */
-    bool target;  /* of a targeted sweep                            */
+    bool target;  /* a target of the sweep                          */
     bool leads;   /* an input of its op leads to a target or is one */
     bool wanted;  /* a target, or leads to one                      */
 } ct_slot;
@@ -64,7 +64,7 @@ struct ct_call {
     bool recorded;   /* vjp may be called for it             */
     bool failed_before;
     ct_status status;
-    const struct ct_call *whole; /* of a member's call: that of the batch, which is its own */
+    const struct ct_call *whole; /* in a member's call: the call of the whole batch */
     const ct_tensor *arg[CT_MAX_INPUTS];
     ct_tensor *out[CT_MAX_OUTPUTS];
     ct_dtype dtype[CT_MAX_OUTPUTS];
@@ -87,15 +87,15 @@ struct ct_tape {
     ct_suspect *suspect;
     uint32_t n_suspects;
     size_t suspect_capacity;
-    int64_t backward_of; /* node whose rule is running, -1: none */
+    int64_t backward_of; /* node whose rule is running; -1: none */
     bool of_step;        /* ct_step owns it */
-    ct_call failed_call; /* what ct_scope_open returns where the tape has failed */
+    ct_call failed_call; /* what ct_scope_open returns if the tape has failed */
     char message[768];
 };
 
 /* -- tape.c ---------------------------------------------------------------------------------------------- */
 
-/* The handle for "no value": poisoned as an input, "no cotangent" as the result of a rule. */
+/* The handle without a value. As an input it is poisoned; as the result of a rule it means "no cotangent". */
 static inline ct_var ct_none(void) { return (ct_var){ NULL, 0, 0 }; }
 static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
 {
@@ -125,12 +125,12 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
     };
     return tape->n++;
 }
-/* A node that is no op's, with its handle. Takes the value over; NULL fails the tape with the device's
- * message and `what`. */
+/* Appends a node that no op computed; returns its handle. Takes the value over. A NULL value fails the tape
+ * with the device's message and `what`. */
 ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
-/* ct_tape_reset, whoever owns the tape. */
+/* ct_tape_reset, also for a step's tape. */
 void ct__tape_forget(ct_tape *tape);
-/* Forgets the nodes from index n on, and what was put into the arena since `mark`. */
+/* Removes the nodes from index n on, and what the arena has received since `mark`. */
 void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark);
 /* Memory in the arena until the next reset; NULL with the tape's error set. */
 void *ct__arena_grow(ct_tape *tape, size_t bytes);
@@ -148,7 +148,8 @@ void ct__tape_fail_device(ct_tape *tape, const char *what);
 
 /* -- print.c --------------------------------------------------------------------------------------------- */
 
-/* Text in a buffer of `size` bytes, NULL for none: what does not fit is left out, and counted in `length`. */
+/* Text in a buffer of `size` bytes (NULL: no buffer). Text that does not fit is dropped, but counted in
+ * `length`. */
 typedef struct ct__text {
     char *buffer;
     size_t size, length;
@@ -157,19 +158,19 @@ typedef struct ct__text {
 ct__text ct__text_at(char *buffer, size_t size);
 void ct__put(ct__text *t, const char *format, ...) CT_PRINTF(2, 3);
 
-/* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------ */
+/* -- primitive/: by pointers, for ops on so few elements that copying a view costs time ------------------ */
 
 static inline const ct_view *ct__arg_view(const ct_call *c, int i) { return &c->arg[i]->view; }
-/* Output 0; NULL where the call has failed. */
+/* Output 0; NULL if the call has failed. */
 ct_view *ct__result_view(ct_call *c);
 void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_view *out);
 void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out);
 void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C);
 
-/* -- primitive/inverse.c: what only some devices have ---------------------------------------------------- */
+/* -- primitive/inverse.c: primitives of some devices only ------------------------------------------------ */
 
-/* potri and the symmetric inverse_bar with a root kept between them (backend.h). ct__keeps_root: whether the
- * device has them, and they are worth it for `members` matrices of extent n. */
+/* potri and the symmetric inverse_bar, which keep a root between them (backend.h). ct__keeps_root: whether
+ * the device has them and they pay for `members` matrices of extent n. */
 bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n);
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
 void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
@@ -178,17 +179,17 @@ void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
 
 /* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */
 ct_tensor *ct__result(ct_call *c, int k);
-/* Releases the call's scratch: when the call is over, or no view of it is used any more. */
+/* Releases the call's scratch, at the end of the call or when no view of it is used any more. */
 void ct__release_scratch(ct_call *c);
 
 /* -- rule.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
 
-/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
+/* The value of input i; NULL, with the tape's error set, if a sweep has freed it. */
 const ct_view *ct__in_value(const ct_vjp *g, int i);
 /* The cotangent of output 0. */
 const ct_view *ct__out_bar(const ct_vjp *g);
-/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
- * product X Y of two matrices, which is added to what has arrived by the product itself. */
+/* Give x̄ = ȳ f'(x) for y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b for y = f(a, b); the matrix product X Y as
+ * input i's cotangent, which gemm adds to what has arrived. */
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
@@ -199,10 +200,10 @@ void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 void ct__describe(const ct_call *c, char *buffer, size_t size);
 /* Takes a backend's status: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
-/* The place where a factorisation notes its failure. */
+/* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
-/* For a factorisation that failed in this call: sets the message, since the tape outlives the call. For one
- * that may have failed, as an asynchronous device will tell later: keeps what the message needs. */
+/* Sets the message if a factorisation has failed in this call, because the tape outlives the call. If an
+ * asynchronous device may report a failure later, keeps what the message will need. */
 void ct__note_failure(ct_call *c);
 void ct__note_suspect(ct_call *c);
 /* Asks the device for failures. CT_ENUMERIC, with the message set, if there is one. Waits for an asynchronous

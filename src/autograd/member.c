@@ -1,4 +1,4 @@
-/* The members of a batch, each as a call of its own, one after the other or side by side. */
+/* The members of a batch, each as a call of its own, in sequence or in parallel. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -9,8 +9,8 @@ typedef struct crew {
     ct_shape batch;
     int64_t members;
     void (*run)(ct_call *member);
-    int lanes;           /* 0: the call's own device computes them one after the other */
-    atomic_llong next;   /* the first member that nobody has taken */
+    int lanes;           /* 0: the call's own device computes them in sequence */
+    atomic_llong next;   /* the next member to take */
     atomic_flag telling; /* set by the thread that writes to the call */
 } crew;
 
@@ -35,7 +35,7 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
 
 /* -- one member ------------------------------------------------------------------------------------------ */
 
-/* x without its batch dimensions, in memory that counts as `home`. */
+/* x without its batch dimensions, as a tensor in the storage `home`. */
 static ct_tensor without_batch(const ct_view *x, int own, ct_storage *home)
 {
     if (own > x->ndim) own = x->ndim;
@@ -55,7 +55,7 @@ static void *member_data(const ct_view *x, int own, const ct_shape *batch, int64
     return (char *)x->data + at * (int64_t)ct__size(x->dtype);
 }
 
-/* What a thread has to say in the end: its error, and the first of its members that failed. */
+/* Reports a thread's results to the call: its error, and the first of its members that failed. */
 static void tell(crew *w, const ct_call *c, const ct_failure *first)
 {
     ct_call *all = w->call;
@@ -68,8 +68,8 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
     atomic_flag_clear(&w->telling);
 }
 
-/* Calls `run` for member `own` and for those that nobody has taken. No member sees that another has
- * failed. Every lane has one member of its own, so that after one call each has its memory. */
+/* Calls `run` for member `own`, then takes members until none is left. No member sees that another has
+ * failed. Each lane has a member of its own, so that after one call each lane has its memory. */
 static void run_members(crew *w, ct_call *c, int64_t own, ct_tensor *in, ct_tensor *out)
 {
     const ct_call *all = w->call;
@@ -96,7 +96,7 @@ static void run_members(crew *w, ct_call *c, int64_t own, ct_tensor *in, ct_tens
     tell(w, c, &first);
 }
 
-/* What one thread does. */
+/* One thread's share. */
 static void take_members(void *context, int64_t lane)
 {
     crew *w = context;

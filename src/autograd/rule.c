@@ -1,5 +1,5 @@
-/* What a rule may ask, the cotangents of a sweep, and the fused rules, which give their cotangents as
- * tensors. ops/give.c takes those of the other rules. */
+/* The functions that a rule may call, the cotangents of a sweep, and the fused rules, which give their
+ * cotangents as tensors. ops/give.c receives those of the other rules. */
 #include "sweep.h"
 
 /* -- cotangents ------------------------------------------------------------------------------------------ */
@@ -27,7 +27,7 @@ ct_var ct__bar_of(ct__sweep *s, uint32_t index)
     return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
 }
 
-/* -- what a rule may ask --------------------------------------------------------------------------------- */
+/* -- what a rule may call -------------------------------------------------------------------------------- */
 
 ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
@@ -87,7 +87,7 @@ const ct_view *ct__in_value(const ct_vjp *g, int i)
 
 const ct_view *ct__out_bar(const ct_vjp *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
 
-/* The sum of what broadcasting repeats: bar, which is taken over, as a tensor of x's shape. */
+/* Sums bar over the dimensions that broadcasting repeats, to x's shape. Takes bar over. */
 static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
 {
     ct_tensor *sum = ct__empty_like(x);
@@ -97,8 +97,8 @@ static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
     return ct__tensor_if(ct_scope_close(c), sum);
 }
 
-/* The cotangent of input i += bar, which is taken over. NULL, or a status of its computation, fails the sweep
- * with the device's message. */
+/* Adds bar, which is taken over, to the cotangent of input i. If bar is NULL or `status` is a failure, the
+ * sweep fails with the device's message. */
 static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     ct_tape *tape = g->tape;
@@ -124,7 +124,7 @@ void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
          bar ? dev->backend->map1_bar(dev, f, p, x, &y->view, ct__out_bar(g), &bar->view) : CT_ENOMEM);
 }
 
-/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); of a sum it is ȳ itself. */
+/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); for a sum they are ȳ itself. */
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
 {
     ct_device *dev = g->tape->device;

@@ -1,8 +1,8 @@
 /* Steps that are replayed: as a graph if the device has graphs, else by calling the function again.
  *
- * The first call computes. It allocates its memory, and the device's libraries set up what they need at first
- * use. The second call, at the first replay, is recorded. Both draw from the step's own pool, so the second
- * call finds the blocks that the first has returned. */
+ * The first call computes. It allocates its memory, and the device's libraries initialise. The second call,
+ * at the first replay, is recorded. Both draw from the step's own pool, so the second call finds the blocks
+ * that the first has returned. */
 #include <cotangent/step.h>
 
 #include <stdio.h>
@@ -14,10 +14,10 @@ struct ct_step {
     ct_tape *tape;
     ct_step_fn function;
     void *context;
-    ct__pool *pool;   /* the graph's memory; NULL if the device has no graphs             */
-    void *graph;      /* NULL before the first replay                                     */
-    ct_status status; /* of recording; after a failure no graph will exist                */
-    uint32_t n;       /* what was recorded: the number of nodes, and the arena after them */
+    ct__pool *pool;   /* the graph's memory; NULL if the device has no graphs    */
+    void *graph;      /* NULL before the first replay                            */
+    ct_status status; /* of recording; after a failure no graph will exist       */
+    uint32_t n;       /* the recording: its number of nodes, and the arena's end */
     ct_arena mark;
     char description[64];
 };
@@ -35,7 +35,7 @@ static ct_status outcome(ct_step *step, ct_status status)
     return status;
 }
 
-/* Calls the function on a tape that has been reset, with the memory of its graph. */
+/* Calls the function on the reset tape, in the memory of its graph. */
 static ct_status call(ct_step *step)
 {
     ct_device *dev = step->device;
@@ -92,7 +92,7 @@ static ct_status record(ct_step *step)
     return CT_OK;
 }
 
-/* Clears the results of the call before: the handles now stand for values that are still to be computed. */
+/* Clears the previous call's results: the handles now stand for values that are yet to be computed. */
 static void forget_outcome(ct_step *step)
 {
     ct_tape *tape = step->tape;

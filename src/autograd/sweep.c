@@ -1,7 +1,8 @@
-/* The reverse sweep: from an output down the tape, every rule once, cotangents accumulated by the engine.
+/* The reverse sweep. It walks from an output down the tape, calls each rule once, and accumulates the
+ * cotangents.
  *
- * A sweep keeps its cotangents in slots of its own, one per node of the range it walks; slots are a stack on
- * the tape, since a rule may itself run a sweep. */
+ * A sweep has a slot for the cotangent of each node that it walks. Slots form a stack on the tape, because a
+ * rule may itself run a sweep. */
 #include "sweep.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ static void close_slots(ct__sweep *s)
     s->tape->slots = s->base;
 }
 
-/* In a targeted sweep: what leads to a target. */
+/* In a targeted sweep, marks the nodes that lead to a target. */
 static void mark_wanted(ct__sweep *s)
 {
     for (uint32_t i = s->lo; i <= s->hi; i++) {
@@ -61,7 +62,7 @@ static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k
     return false;
 }
 
-/* Whether the values that the rule of the call at node i may read are those that were recorded. */
+/* Whether the values that the rule of the call at node i may read are still those that were recorded. */
 static bool values_stand(ct_tape *tape, uint32_t i)
 {
     const ct_node *node = &tape->node[i];
@@ -81,7 +82,7 @@ static bool values_stand(ct_tape *tape, uint32_t i)
     return true;
 }
 
-/* The rule of the call whose output 0 is node i. */
+/* Runs the rule of the call whose output 0 is node i. */
 static void run_rule(ct__sweep *s, uint32_t i)
 {
     ct_tape *tape = s->tape;
@@ -105,7 +106,7 @@ static void run_rule(ct__sweep *s, uint32_t i)
     tape->backward_of = outer;
 }
 
-/* After its rule a node's value and cotangent are done with, unless somebody keeps them. */
+/* Releases a node's value and cotangent after its rule, unless they are kept. */
 static void pass_node(ct__sweep *s, uint32_t i)
 {
     ct_node *node = &s->tape->node[i];
@@ -140,7 +141,7 @@ static void walk(ct__sweep *s)
     }
 }
 
-/* The seed at y: y_bar, or 1. */
+/* Seeds y with y_bar, or with 1. */
 static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
 {
     ct_tape *tape = s->tape;
@@ -155,7 +156,7 @@ static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
     if (!s->record) ct__truncate(tape, n, mark);
 }
 
-/* y and y_bar fit; where y_bar is left out, y has one element. */
+/* Whether y and y_bar fit. If y_bar is left out, y must have one element. */
 static bool check_seed(ct_var y, ct_var y_bar)
 {
     ct_node *node = ct__node(y);
@@ -185,7 +186,7 @@ static bool check_seed(ct_var y, ct_var y_bar)
     return false;
 }
 
-/* The first sweep's cotangents stay; another's are added. */
+/* Stores the leaves' cotangents, or adds them to those of an earlier sweep. */
 static void deliver(ct__sweep *s)
 {
     ct_tape *tape = s->tape;

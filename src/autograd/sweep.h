@@ -1,4 +1,4 @@
-/* A reverse sweep, shared by the walk (sweep.c), the rules that it calls (rule.c), and what they give
+/* A reverse sweep, shared by the walk (sweep.c), the functions that rules call (rule.c) and ct_give_in_bar
  * (ops/give.c). */
 #ifndef CT_AUTOGRAD_SWEEP_H
 #define CT_AUTOGRAD_SWEEP_H
@@ -7,7 +7,7 @@
 
 typedef struct ct__sweep {
     ct_tape *tape;
-    size_t base;     /* where its slots begin on the tape's stack */
+    size_t base;     /* the beginning of its slots on the tape's stack */
     uint32_t lo, hi; /* the nodes it walks: lo..hi */
     bool record, keep, targeted;
 } ct__sweep;
@@ -32,15 +32,16 @@ static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
     return s->record ? slot->var != 0 : slot->bar != NULL;
 }
 
-/* Whether a cotangent may be added to in place: nobody else holds its memory. */
+/* Whether a cotangent may be added to in place, because nobody else holds its memory. */
 static inline bool ct__can_grow(const ct_tensor *sum)
 {
     return ct__sole_owner(sum) && ct__is_contiguous(&sum->view);
 }
 
-/* *sum += bar, in place where that may be. An error is the tape's. */
+/* *sum += bar, in place if possible. An error becomes the tape's. */
 void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar);
-/* The cotangent of node `index` += bar, which is taken over. The first one that arrives is adopted. */
+/* Adds bar, which is taken over, to the cotangent of node `index`. The first one that arrives is adopted
+ * without a copy. */
 static inline void ct__accumulate(ct__sweep *s, uint32_t index, ct_tensor *bar)
 {
     ct_slot *slot = ct__slot_of(s, index);
@@ -51,7 +52,7 @@ static inline void ct__accumulate(ct__sweep *s, uint32_t index, ct_tensor *bar)
         slot->bar = bar;
     }
 }
-/* The cotangent of node `index` becomes bar, in a recorded sweep; else it grows by bar. */
+/* In a recorded sweep, sets the cotangent of node `index` to bar; else adds bar to it. */
 static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
 {
     if (s->record)
@@ -59,7 +60,7 @@ static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
     else
         ct__accumulate(s, index, ct_retain(s->tape->node[bar.index].value));
 }
-/* The cotangent that has arrived at node `index` as a handle: zeros where none has. */
+/* The cotangent of node `index` as a handle; zeros if none has arrived. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);
 
 #endif

@@ -29,39 +29,20 @@ typedef struct choosing {
 
 /* -- candidates ------------------------------------------------------------------------------------------ */
 
-static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
+/* Which candidate each begins from, and in which round. */
+static ct_status order_candidates(choosing *c, ct_device *device)
 {
-    bool good = o->n_candidates >= 0 && o->n_candidates <= CT_GP_CANDIDATES && o->rows >= 0 && o->rows != 1 &&
-                (o->candidates || !o->n_candidates);
-    for (int k = 0; good && k < o->n_candidates; k++) good = o->candidates[k].kernel != NULL;
-    return good
-               ? CT_OK
-               : ct_device_fail(device, CT_EINVAL,
-                                "ct_gp_choose: %d candidates, a kernel each, at most %d of them, and on %lld "
-                                "rows, at least 2",
-                                o->n_candidates, CT_GP_CANDIDATES, (long long)o->rows);
-}
-
-/* The candidates into the choice. */
-static ct_status list_candidates(choosing *c, ct_device *device)
-{
-    const bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
-    int count = c->how.n_candidates;
-    const ct_gp_candidate *candidate =
-        count ? c->how.candidates : ct__candidates(c->model.inputs, ct_tensor_dim(c->X, 1), loo, &count);
-    for (int k = 0; k < count; k++) {
-        const char *from = candidate[k].from;
-        int j = from ? k - 1 : -1;
-        while (j >= 0 && strcmp(from, candidate[j].kernel) != 0) j--;
-        if (from && j < 0)
+    for (int k = 0; k < c->choice->count; k++) {
+        const ct_gp_tried *t = c->choice->tried;
+        int j = t[k].from ? k - 1 : -1;
+        while (j >= 0 && strcmp(t[k].from, t[j].kernel) != 0) j--;
+        if (t[k].from && j < 0)
             return ct_device_fail(device, CT_EINVAL,
                                   "ct_gp_choose: candidate %d begins from \"%.200s\", which is not before it",
-                                  k, from);
+                                  k, t[k].from);
         c->from[k] = j;
         c->round[k] = j < 0 ? 0 : c->round[j] + 1;
-        c->choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = from };
     }
-    c->choice->count = count;
     return CT_OK;
 }
 
@@ -261,8 +242,8 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 static ct_status choose(choosing *c, ct_gp **gp)
 {
     int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
-    ct_status s = check_options(&c->how, ct_tensor_device(c->X));
-    if (!s) s = list_candidates(c, ct_tensor_device(c->X));
+    ct_status s = ct__candidates(c->X, c->y, &c->model, &c->how, rows < n ? rows : n, c->choice);
+    if (!s) s = order_candidates(c, ct_tensor_device(c->X));
     if (s) return s;
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
     if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);

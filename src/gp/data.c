@@ -3,17 +3,26 @@
 
 #include "gp/model/model.h"
 
-/* shift + scale t by column, into `out`: the rows and columns that callers meet. */
-static ct_status give(ct_gp *gp, const ct_tensor *t, int64_t cols, const double *shift, const double *scale,
-                      ct_tensor *out)
+/* The rows and columns that callers meet. */
+static ct_status give_X(ct_gp *gp, ct_tensor *out)
 {
-    double *x = ct__gp_doubles(t);
-    const int64_t all = ct_tensor_dim(t, 1);
-    if (x) ct__lens_pick(gp, x, all);
+    double *x = ct__gp_doubles(gp->X);
+    const int64_t d = ct__gp_cols(gp);
+    if (x) ct__lens_pick(gp, x, gp->d);
     for (int64_t i = 0; x && i < ct__gp_rows(gp); i++)
-        for (int64_t j = 0; j < cols; j++) x[i * cols + j] = shift[j] + scale[j] * x[i * all + j];
+        for (int64_t j = 0; j < d; j++) x[i * d + j] = gp->shift[j] + gp->scale[j] * x[i * gp->d + j];
     ct_status s = x ? ct__gp_deliver(gp, x, out) : ct_last_status(gp->device);
     free(x);
+    return s;
+}
+
+static ct_status give_y(ct_gp *gp, ct_tensor *out)
+{
+    double *y = ct__gp_doubles(gp->y);
+    if (y) ct__lens_pick(gp, y, 1);
+    for (int64_t i = 0; y && i < ct__gp_rows(gp); i++) y[i] = ct__target_at(gp, y[i]);
+    ct_status s = y ? ct__gp_deliver(gp, y, out) : ct_last_status(gp->device);
+    free(y);
     return s;
 }
 
@@ -26,7 +35,7 @@ ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y)
         s = ct_device_fail(gp->device, CT_ESHAPE, "X: %lld rows, the model has %lld",
                            (long long)ct_tensor_dim(X, 0), (long long)ct__gp_rows(gp));
     if (!s) s = ct__gp_check_out(gp, y, ct__gp_rows(gp), "y");
-    if (!s && X) s = give(gp, gp->X, ct__gp_cols(gp), gp->shift, gp->scale, X);
-    if (!s && y) s = give(gp, gp->y, 1, &gp->y_shift, &gp->y_scale, y);
+    if (!s && X) s = give_X(gp, X);
+    if (!s && y) s = give_y(gp, y);
     return ct__gp_leave(gp, s);
 }

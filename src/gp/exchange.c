@@ -5,7 +5,7 @@
 #include "gp/factor/packed.h"
 #include "gp/model/model.h"
 
-static ct_status check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
+ct_status ct__gp_check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
 {
     if (ct_tensor_dtype(t) == CT_I64)
         return ct_device_fail(gp->device, CT_EDTYPE, "%s must be f64 or f32: convert with ct_tensor_cast",
@@ -23,7 +23,7 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld elements in %d dimensions, must be (%lld) or (%lld, 1)", what,
                               (long long)ct_tensor_count(out), ndim, (long long)m, (long long)m);
-    return check_numbers(gp, out, what);
+    return ct__gp_check_numbers(gp, out, what);
 }
 
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
@@ -33,7 +33,7 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld columns in %d dimensions, must be (rows, %lld) as in training", what,
                               (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)ct__gp_cols(gp));
-    return check_numbers(gp, X, what);
+    return ct__gp_check_numbers(gp, X, what);
 }
 
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)

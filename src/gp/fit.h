@@ -37,9 +37,9 @@ typedef struct ct__fit {
 /* ct_gp_fit_many, with a checkpoint that is open, or NULL: options->checkpoint, if any. */
 ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options, ct_status *status,
                        ct__checkpoint *checkpoint);
-/* The default candidates of a choice, for inputs of these kinds (NULL: numbers) and a search by the
- * leave-one-out density or by the likelihood. */
-const ct_gp_candidate *ct__candidates(const ct_column *inputs, int64_t d, bool loo, int *count);
+/* Checks the options of a choice by so many rows, and lists the candidates in choice->tried. */
+ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                         const ct_gp_choose_options *how, int64_t rows, ct_gp_choice *choice);
 /* Seconds since an arbitrary time. */
 double ct__now(void);
 /* Start `index` on gp, which is the fit's model or its twin. */

@@ -1,6 +1,7 @@
 /* Cross-validation from one factorisation: with r = y - m(X), α = C⁻¹r, and Q = (C⁻¹)_II for the rows I of a
  * fold,
  *     mean_I = y_I - Q⁻¹ α_I,   covariance_I = Q⁻¹
+ * With a basis in the mean P (infer/restricted.c) is in place of C⁻¹: β is estimated without the fold.
  * [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021, "Fast calculation of Gaussian process
  * multiple-fold cross-validation residuals and their covariances"] */
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <cotangent/ops.h>
 
 #include "gp/factor/packed.h"
-#include "gp/model/model.h"
+#include "gp/model/trend.h"
 
 typedef struct member {
     int64_t fold, row;
@@ -109,6 +110,21 @@ static ct_status fill_blocks(folds *f)
     return s;
 }
 
+/* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj, where there is a trend */
+static ct_status subtract_trend(folds *f)
+{
+    const int64_t n = f->gp->n, p = ct__trend_size(f->gp), width = n + p + 1;
+    double *G = p ? ct__gp_doubles(f->gp->factor.trend) : NULL;
+    if (p && !G) return CT_ENOMEM;
+    for (int64_t t = 0; t < p; t++)
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = k; j < f->end[k]; j++)
+                f->Q[f->start[k] + j - k] -=
+                    G[t * width + f->member[k].row] * G[t * width + f->member[j].row];
+    free(G);
+    return CT_OK;
+}
+
 /* -- the folds ------------------------------------------------------------------------------------------- */
 
 /* error = Q⁻¹ α_I and the diagonal of Q⁻¹ for the members k, ..., k + b - 1. room: 2b² numbers. */
@@ -118,6 +134,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     ct_gp *gp = f->gp;
     const int64_t b = f->end[k] - k;
     double *covariance = room + b * b;
+    const double most = gp->dtype == CT_F32 ? 1e5 : 1e10; /* beyond: rounding, as nothing tells a β */
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = j; i < b; i++) room[i * b + j] = room[j * b + i] = f->Q[f->start[k + j] + i - j];
     ct_tape_reset(gp->tape);
@@ -128,7 +145,13 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
         error[row] = 0;
         for (int64_t j = 0; j < b; j++) error[row] += covariance[i * b + j] * alpha[f->member[k + j].row];
         variance[row] = covariance[i * b + i];
-        if (!(variance[row] > 0 && isfinite(variance[row]) && isfinite(error[row])))
+        if (gp->trend && !(variance[row] * room[i * b + i] <= most))
+            s = ct_device_fail(
+                gp->device, CT_ENUMERIC,
+                "row %lld cannot be left out with its fold, which alone tells a coefficient of "
+                "the mean",
+                (long long)row);
+        else if (!(variance[row] > 0 && isfinite(variance[row]) && isfinite(error[row])))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "row %lld cannot be left out with its fold: its variance given the others is "
                                "not a number, raise the noise",
@@ -138,7 +161,8 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     return s;
 }
 
-/* Into mean, variance and log density in the units of the data, each (n). room: 2 largest² numbers. */
+/* Into mean and variance of g(y), and log density of y, in the units of the data, each (n). room: 2 largest²
+ * numbers. */
 static ct_status predict(const folds *f, double *const part[3], double *const work[2], double *room)
 {
     ct_gp *gp = f->gp;
@@ -147,10 +171,10 @@ static ct_status predict(const folds *f, double *const part[3], double *const wo
     if (!s) s = ct__gp_read(gp->factor.alpha, alpha);
     for (int64_t k = 0; k < gp->n && !s; k = f->end[k]) s = solve_block(f, k, alpha, room, error, variance);
     for (int64_t i = 0; i < gp->n && !s; i++) {
-        const double v = variance[i], e = error[i];
+        const double v = variance[i], e = error[i], slope = ct__target_slope(gp, mean[i]);
         mean[i] = gp->y_shift + gp->y_scale * (mean[i] - e);
         variance[i] = gp->y_scale * gp->y_scale * v;
-        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->y_scale);
+        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->y_scale) + slope;
     }
     return s;
 }
@@ -162,6 +186,7 @@ static ct_status cross_validate(ct_gp *gp, const int64_t *fold, double *const pa
     ct_status s = ct__gp_factorise(gp);
     if (!s) s = sort_rows(&f, fold);
     if (!s) s = fill_blocks(&f);
+    if (!s) s = subtract_trend(&f);
     if (!s) {
         room = ct__gp_alloc(gp->device, 2 * (uint64_t)f.largest * (uint64_t)f.largest, sizeof *room);
         s = room ? predict(&f, part, work, room) : CT_ENOMEM;
@@ -182,9 +207,6 @@ ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, 
     ct_status s = CT_OK;
     if (!gp) return CT_EINVAL;
     if (!fold) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_cross_validate: fold is NULL");
-    if (gp->options.mean == CT_MEAN_BASIS)
-        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                              "ct_gp_cross_validate: with a trend rows are left out one by one (ct_gp_loo)");
     if (gp->lens)
         return ct__lens_refuse(gp, "ct_gp_cross_validate", "its rows are left out one by one (ct_gp_loo)");
     ct__gp_enter(gp);

@@ -29,13 +29,14 @@ static ct_status parts_of(ct_gp *gp, double *part[3])
     return s;
 }
 
-/* y, α and q become mean, variance and log density in the units of the data. */
+/* y, α and q become mean and variance of g(y), and log density of y, in the units of the data. */
 static void predict(const ct_gp *gp, double *const part[3])
 {
     double *y = part[0], *alpha = part[1], *q = part[2];
     for (int64_t i = 0; i < gp->n; i++) {
         double error = alpha[i] / q[i], variance = gp->y_scale * gp->y_scale / q[i];
-        q[i] = 0.5 * (log(q[i]) - alpha[i] * error - CT__LOG_2PI) - log(gp->y_scale);
+        q[i] = 0.5 * (log(q[i]) - alpha[i] * error - CT__LOG_2PI) - log(gp->y_scale) +
+               ct__target_slope(gp, y[i]);
         y[i] = gp->y_shift + gp->y_scale * (y[i] - error);
         alpha[i] = variance;
     }

@@ -186,7 +186,7 @@ static ct_status inspect(inspection *q)
     q->report->condition = fmax(largest(q->sum, gp->n, &at) * inverse, 1);
     q->report->digits = fmax(-log10(epsilon * q->report->condition), 0);
     double n = (double)gp->n,
-           fit = 2 * (gp->factor.nlml - gp->factor.restricted - ct__gp_log_units(gp) - q->logs) -
+           fit = 2 * (gp->factor.nlml - gp->factor.restricted - ct__target_volume(gp) - q->logs) -
                  n * CT__LOG_2PI;
     q->report->gradient_error = (n + fmax(fit, 0)) * epsilon * q->report->condition;
     q->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;

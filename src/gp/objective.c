@@ -194,7 +194,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
     ct_tape_reset(gp->tape);
     status = ct__group_meet(gp->options.group, gp->device, status, NULL);
     if (!status) gp->factor.jitter = jitter;
-    if (!status) gp->factor.nlml = nlml + ct__gp_log_units(gp);
+    if (!status) gp->factor.nlml = nlml + ct__target_volume(gp);
     if (!status && gp->trend) status = ct__gp_restrict(gp, true);
     if (status) ct__gp_drop_factor(gp);
     if (status) return status;
@@ -228,7 +228,7 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
         gradient[i] -= slope * unit;
         if (ct__gp_positive(gp, i)) gradient[i] *= s[i];
     }
-    *value += ct__gp_log_units(gp) + ct__trend_constant(gp);
+    *value += ct__target_volume(gp) + ct__trend_constant(gp);
     free(s);
     status = as_process_0(gp, status, value, 1);
     if (!status) status = as_process_0(gp, CT_OK, jitter, 1);

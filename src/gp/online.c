@@ -55,7 +55,7 @@ ct_status ct__gp_complete(ct_gp *gp)
     ct__packed_diagonal(c, &L, L_diagonal);
     ct_prim_flag_pivots(c, ct__gp_rounding(gp->dtype), C_diagonal, L_diagonal, alpha);
     ct__nlml_value(c, y, alpha, L_diagonal, nlml);
-    gp->factor.nlml = ct_call_item(c, nlml) + ct__gp_log_units(gp);
+    gp->factor.nlml = ct_call_item(c, nlml) + ct__target_volume(gp);
     gp->factor.alpha = ct_tensor_of(c, alpha);
     ct_scope_close(c);
     ct_status s = ct_tape_status(gp->tape);
@@ -83,6 +83,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_gp before = *gp;
     bool made = fresh.X && fresh.y && !fresh.given == !gp->given;
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
+    if (!s) s = ct__target_sum_slopes(&fresh);
     fresh.trend = NULL;
     fresh.shared = NULL; /* the outputs have their own */
     fresh.in_grid = 0;
@@ -159,8 +160,10 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     ct_tensor *more = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, NULL, false);
     fresh.X = extended(gp, gp->X, more, "X");
     if (fresh.X) {
-        more = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, NULL, false);
+        ct_tensor *z = ct__target_of(gp, y, false);
+        more = z ? ct__gp_table(gp, z, of_y, "y", &gp->y_shift, &gp->y_scale, NULL, false) : NULL;
         fresh.y = extended(gp, gp->y, more, "y");
+        ct_release(z);
     }
     if (fresh.y && gp->given)
         fresh.given = extended(gp, gp->given, ct__noise_rows(gp, noise, k), "the noise");

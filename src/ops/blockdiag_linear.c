@@ -18,7 +18,7 @@ static ct_var product(ct_var x, ct_var W, unsigned flags)
 
 static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
 
-/* The blocks of t (B, m n), as (m, B, n). */
+/* The m blocks of t (B, m n) as a batch (m, B, n) */
 static ct_view blocks(ct_view t, int64_t m, int64_t n)
 {
     ct_view view = t;

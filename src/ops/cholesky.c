@@ -18,7 +18,7 @@ static void forward(ct_call *c)
     ct_prim_potrf(c, L);
 }
 
-/* cholesky_bar(L, L̄) = Ā, in place, for one matrix after the other: trmm, two trsm, and a panel of scratch.
+/* cholesky_bar(L, L̄) = Ā, one matrix after the other, in place: trmm, two trsm, and a panel of workspace.
  * Not differentiable. */
 static void bar_forward(ct_call *c)
 {
@@ -26,9 +26,9 @@ static void bar_forward(ct_call *c)
     ct_view S = ct_result(c), half = ct_scratch(c, L.dtype, ct_shape0());
     ct_view diagonal = ct_view_diagonal(S);
     ct_prim_fill(c, half, 0.5);
-    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);        /* S = tril(L̄)              */
-    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);         /* S = Lᵀ L̄                 */
-    ct_prim_triangle(c, S, false, 0, S);                   /* S = Φ(Lᵀ L̄)              */
+    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);        /* S = tril(L̄)             */
+    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);         /* S = Lᵀ L̄                */
+    ct_prim_triangle(c, S, false, 0, S);                   /* S = Φ(Lᵀ L̄)             */
     ct_prim_map2(c, CT_MAP_mul, diagonal, half, diagonal); /*   with half the diagonal */
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);       /* S = ½ L⁻ᵀ S              */
     ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);         /* S = S L⁻¹                */

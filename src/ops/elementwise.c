@@ -3,22 +3,22 @@
  *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
  *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast
  *
- * The table has f, f' and the rule in ops. f' is for the fused rule, which is one pass over the memory. The
- * rule in ops can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
+ * The table has f, f' and the rule in ops. The fused rule uses f' and passes over the memory once. The rule
+ * in ops can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
 #include "support.h"
 
 static const double no_parameters[2] = { 0, 0 };
 
-/* In turn: 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN
- * gives NaN. */
+/* Three functions: 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else
+ * 0. NaN gives NaN. */
 static ct_var step_of(ct_var x) { return ct_less(ct_scalar(x.tape, ct_var_dtype(x), 0), x); }
 static ct_var inside_of(ct_var x, double lo, double hi) { return ct_equal(x, ct_clamp(x, lo, hi)); }
 static ct_var share_of(ct_var a, ct_var b) { return ct_add(ct_less(a, b), ct_scale(ct_equal(a, b), 0.5)); }
 
 /* -- one input ------------------------------------------------------------------------------------------- */
 
-/* The intervals of samples: inside the domain, away from kinks and poles. lo = hi: standard normal, with
- * zeros. */
+/* The intervals to sample from, inside the domain and away from kinks and poles. lo = hi: standard normal,
+ * with zeros. */
 static const struct domain {
     double lo, hi;
     int mirrored; /* a second variant draws from [-hi, -lo], a third from `kinks` */
@@ -153,7 +153,7 @@ static void binary_forward(ct_call *c, ct_map2 f)
     if (y) ct__map2(c, f, ct__arg_view(c, 0), ct__arg_view(c, 1), y);
 }
 
-/* One input in [-3, -1.5] and the other in [1.5, 3], either way round, so that there are no poles and no
+/* One input is in [-3, -1.5] and the other in [1.5, 3], or the reverse, so that there are no poles and no
  * ties. The second input has the first one's shape, or both broadcast, or it is a scalar. A last variant has
  * ties, and zeros in the first input. */
 static void binary_sample(ct_sample *s)

@@ -2,9 +2,9 @@
  * adjoint:        with ḡ the cotangent of out:  Ā_i = ḡ_i C_{q_i}ᵀ,  C̄_m = Σ_{i : q_i = m} A_iᵀ ḡ_i
  *                                                                                   [Giles 2008, §2.2.2]
  *
- * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Working group by group copies no C_{q_i} and
- * sums each C̄_m in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i
- * are closed under differentiation: the rule of each is written in the others. */
+ * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Computing group by group copies no C_{q_i},
+ * and sums each C̄_m in one place and a fixed order. The product, its transposed form A_i C_{q_i}ᵀ and the
+ * sums A_iᵀ G_i are closed under differentiation: the rule of each is written in the others. */
 #include "support.h"
 
 static const ct_op grouped_op;
@@ -14,8 +14,8 @@ static ct_var times(ct_var A, ct_var C, ct_var groups)
     return ct_apply(&grouped_op, (ct_var[]){ A, C, groups }, 3, NULL, 0);
 }
 
-/* Whether A and C have three dimensions, and the groups are of N positions in M groups; if not, the call is
- * refused. */
+/* Whether A and C have three dimensions, and the groups hold N positions in M groups. If not, refuses the
+ * call. */
 static bool fits(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), groups = ct_arg(c, 2);
@@ -23,7 +23,7 @@ static bool fits(ct_call *c)
            ct_require(c, A.ndim == 3 && C.ndim == 3 && groups.ndim == 1, CT_ESHAPE,
                       "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
            ct_require(c, groups.dim[0] - 1 - A.dim[0] == C.dim[0], CT_ESHAPE,
-                      "the groups are not those of %lld rows into %lld: use ct_group_by(q, %lld)",
+                      "the groups do not divide %lld rows into %lld groups: use ct_group_by(q, %lld)",
                       (long long)A.dim[0], (long long)C.dim[0], (long long)C.dim[0]);
 }
 
@@ -116,8 +116,8 @@ static ct_var sums(ct_var A, ct_var G, ct_var groups)
     return ct_apply(&sums_op, (ct_var[]){ A, G, groups }, 3, NULL, 0);
 }
 
-/* grouped_bars: both cotangents at once, (A, C, ḡ, groups) -> Ā, C̄, which reads every row once. Not
- * differentiable. */
+/* grouped_bars: (A, C, ḡ, groups) -> Ā, C̄. Computes both cotangents together, so that each row is read once.
+ * Not differentiable. */
 static ct_shape bars_shape(ct_call *c)
 {
     ct_more_out(c, 1, ct_arg(c, 1).dtype, ct_arg_shape(c, 1));

@@ -1,5 +1,5 @@
-/* What a rule gives: the cotangents of its op's inputs. In a recorded sweep they are added by ct_add; those
- * of broadcast inputs are summed by ct_sum_to. */
+/* Receives the cotangents that a rule gives to its op's inputs. Sums those of broadcast inputs by ct_sum_to.
+ * In a recorded sweep, adds them by ct_add. */
 #include "support.h"
 
 #include "autograd/sweep.h"

@@ -2,7 +2,7 @@
  *            then the positions 0..N-1 stably sorted by q; group m is order[offset_m .. offset_{m+1})
  * adjoint:   none: the outputs are integers
  *
- * A counting sort in N + M steps. */
+ * A counting sort, O(N + M). */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

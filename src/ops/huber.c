@@ -15,8 +15,8 @@ static ct_var compose(ct_call *c)
     return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
 }
 
-/* Residuals inside delta and beyond it; with zeros; zeros and residuals of exactly delta, where there is no
- * second derivative. */
+/* Three variants: residuals inside and beyond delta; the same with zeros; zeros and residuals of exactly
+ * delta, where there is no second derivative. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;

@@ -38,7 +38,7 @@ static void forward(ct_call *c)
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha);        /* α = L⁻ᵀ v */
     ct_prim_map1(c, CT_MAP_log, NULL, ct_view_diagonal(L), ct_view_squeeze(logs, -1));
     ct_prim_reduce(c, CT_REDUCE_SUM, logs, ct__with_ones(half, 2));
-    ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, repeated for each y that shares K */
+    ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, repeated for each y with the same K */
 }
 
 static void vjp(ct_vjp *g)

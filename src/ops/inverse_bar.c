@@ -1,8 +1,8 @@
-/* The adjoint of P = A⁻¹ from what its op has kept. For ops whose inverse is an output or scratch:
+/* The adjoint of P = A⁻¹, for ops that keep the inverse as an output or in scratch. By what is kept:
  *     P                      Ā = -Pᵀ P̄ Pᵀ                                          [Giles 2008, §2.2.3]
  *     a symmetric P          Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)
  *     its root (backend.h)   the same
- * P̄ may be a column, which is its diagonal. */
+ * P̄ may be a column, which stands for a diagonal matrix. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -20,7 +20,7 @@ static void forward(ct_call *c)
         ct_prim_inverse_bar(c, kept == CT__KEPT_SYMMETRIC, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
-/* One member after the other with scratch for it alone. Not differentiable. */
+/* Computes one member after the other, with workspace for one. Not differentiable. */
 static const ct_op inverse_bar = { .name = "inverse_bar", .n_in = 2, .shape = shape, .forward = forward };
 
 ct_var ct__inverse_bar(ct__kept kind, ct_var kept, ct_var P_bar)

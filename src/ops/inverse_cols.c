@@ -41,7 +41,8 @@ static ct_var columns(ct_call *c, int i, unsigned flags)
 static ct_var cols(ct_call *c) { return columns(c, 1, 0); }
 static ct_var rows(ct_call *c) { return ct_t(columns(c, 1, CT_TRANS)); }
 
-/* Rows index of X (..., n, m), which come to the front to be gathered. */
+/* The rows of X (..., n, m) that index names. The dimension of rows moves to the front for the gather, and
+ * back. */
 static ct_var rows_of(ct_var X, int dims, ct_var index)
 {
     int front[CT_MAX_DIMS] = { dims - 2 }, back[CT_MAX_DIMS];
@@ -51,7 +52,7 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
     return ct_permute(ct_gather(ct_permute(X, front), index), back);
 }
 
-/* Of the columns, or of the rows as columns of A⁻ᵀ: whichever are fewer are solved for. */
+/* Solves for the columns, or for the rows as columns of A⁻ᵀ, whichever are fewer. */
 static ct_var block(ct_call *c)
 {
     const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);

@@ -1,9 +1,9 @@
 /* inverse_diag:      d = diag(A⁻¹) by LU with partial pivoting                  A: (..., n, n) -> d: (..., n)
  * inverse_diag_spd:  by Cholesky        A: symmetric positive definite, its lower triangle is read
  * adjoint:           Ā = -A⁻ᵀ diag(d̄) A⁻ᵀ                [inverse.c, with diag(d̄) for the cotangent of A⁻¹]
- * From dd = diag(-A⁻¹ dA A⁻¹). Where a gradient may be wanted, output 1 is A⁻ᵀ, n² numbers for each member;
- * of a symmetric A⁻¹ the lower triangle alone, n (n + 1) / 2, if the device supports it. Else nothing is
- * kept. */
+ * From dd = diag(-A⁻¹ dA A⁻¹). If a gradient may be wanted, output 1 keeps A⁻ᵀ, n² numbers for each member.
+ * For a symmetric A⁻¹ it keeps only the lower triangle, n (n + 1) / 2 numbers, if the device supports that.
+ * Otherwise nothing is kept. */
 #include "support.h"
 
 /* A triangle is kept as one row. */

@@ -1,5 +1,5 @@
-/* The list of ops: those of maps.h, then those that a file of this folder defines. The build collects the
- * latter in ops.inc, a row OP(name, ) each. */
+/* The list of ops: those of maps.h, then those that the files of this folder define. The build collects the
+ * latter in ops.inc, one row OP(name, ) for each. */
 #include <cotangent/op.h>
 
 #include <string.h>

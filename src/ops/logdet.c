@@ -8,7 +8,7 @@ static ct_var compose(ct_call *c)
     ct_var sign, y = ct_slogdet(ct_arg_var(c, 0), &sign);
     ct_var not_negative = ct__one_by_one(ct_shift(sign, 1)); /* sign + 1: 0, 1 or 2 */
     return ct__where_positive(
-        y, not_negative, "the determinant", /* the place is always 1 */
+        y, not_negative, "the determinant", /* its place is always 1, so the message omits it */
         "is negative or NaN and has no logarithm: ct_slogdet gives log |det A| and the sign");
 }
 

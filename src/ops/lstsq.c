@@ -8,7 +8,8 @@
 
 #include <float.h>
 
-/* R is kept for the rule. In a recorded sweep, which differentiates through AᵀA, the rule makes another. */
+/* R is kept for the rule. A recorded sweep differentiates through AᵀA, so there the rule computes its own
+ * factor. */
 static ct_shape shape(ct_call *c)
 {
     if (!ct__need_matrices(c, 0)) return ct_shape0();
@@ -21,8 +22,8 @@ static ct_shape shape(ct_call *c)
     return ct__need_batch(c, 0, 1, n, ct_arg_dim(c, 1, -1));
 }
 
-/* X = X + 0 max B, column by column. This keeps a NaN of B that LAPACK skips, in a row where the reflectors
- * are zero. */
+/* X = X + 0 max B, column by column. This keeps a NaN of B in a row where the reflectors are zero, which
+ * LAPACK skips. */
 static void keep_nan(ct_call *c, ct_view B, ct_view X)
 {
     ct_view most = ct_scratch(c, B.dtype, ct__matrix_shape(ct_view_shape(B), 1, ct_view_dim(B, -1)));

@@ -1,5 +1,5 @@
 /* lu:       A[order] = L U with partial pivoting    A: (..., n, n) -> LU: (..., n, n), order: (..., n) i64
- * adjoint:  none: what is computed from the factors gives its gradient to A directly, see lu_solve.c
+ * adjoint:  none: ops that use the factors give their gradient to A directly, see lu_solve.c
  * LU holds both factors, stored by columns as in LAPACK. Row i of L U is row order[i] of A. */
 #include "support.h"
 

@@ -2,9 +2,8 @@
  * adjoint:  Ā = C̄ Bᵀ,  B̄ = Aᵀ C̄                                                [Giles 2008, §2.2.2]
  *
  * From dC = dA B + A dB: ⟨C̄, dA B⟩ = ⟨C̄ Bᵀ, dA⟩. With flags the same op is C = op(A) op(B), where op
- * transposes. This closes the rule under its own derivative, and no transpose is recorded or stored. If one B
- * serves a whole batch of A, the batch is treated as one tall matrix: a single product, forward and for
- * B̄. */
+ * transposes. This closes the rule under its own derivative, and no transpose is recorded or stored. If a
+ * batch of A shares one B, the batch is treated as one tall matrix: a single product, forward and for B̄. */
 #include "support.h"
 
 enum { TRANS_A = 1, TRANS_B = 2 };
@@ -33,7 +32,7 @@ static ct_shape shape(ct_call *c)
     return ct__need_batch(c, 0, 1, a[row_a], b[1 - row_b]);
 }
 
-/* The shape of one matrix with all rows of a batch. */
+/* The shape of a batch as one tall matrix */
 static ct_shape tall_shape(ct_shape s)
 {
     int64_t rows = 1;
@@ -47,8 +46,8 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* v, or in *room its transpose. Only the dimensions that exist are written: a copy of the whole struct shows
- * in the time of a small product. */
+/* v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole struct
+ * slows a small product measurably. */
 static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
 {
     if (!turn) return v;
@@ -74,8 +73,8 @@ static void forward(ct_call *c)
 }
 
 /* The rule:
- *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ where A was transposed,
- *     B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) where B was. */
+ *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ if A was transposed,
+ *     B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) if B was. */
 static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
@@ -87,7 +86,8 @@ static void rule(ct_vjp *g, unsigned ta, unsigned tb)
               tb ? product(C_bar, A, TRANS_A | (ta ? TRANS_B : 0)) : product(A, C_bar, ta ? 0 : TRANS_A));
 }
 
-/* x̄_i = op(X) op(Y) between two matrices, without an op; added by the product itself to what has arrived. */
+/* x̄_i += op(X) op(Y) for two matrices, without recording an op: gemm itself adds to the cotangent that has
+ * arrived. */
 static void give(ct_vjp *g, int i, const ct_view *x, const ct_view *y, unsigned flags)
 {
     ct_view x_room, y_room;

@@ -1,8 +1,9 @@
-/* positive:  z = y where all elements of x are positive; elsewhere NaN, and flagged with the place
+/* positive:  z = y where all elements of x are positive; elsewhere NaN, flagged with the place
  *            x: (..., n, 1)  y: (...) -> z: (...)
  * adjoint:   ȳ = z̄, NaN where z is; x gets no cotangent
  *
- * Compositions end with this op if x has a domain: a variance, or the diagonal of a Cholesky factor. */
+ * Compositions whose input x must be positive (a variance, the diagonal of a Cholesky factor) end with this
+ * op. */
 #include "support.h"
 
 typedef struct attr {

@@ -20,7 +20,7 @@ static ct_var reduced(const ct_op *op, ct_var x, int dim, bool keep)
     return ct_apply(op, &x, 1, &(attr){ .dim = dim, .keep = keep }, sizeof(attr));
 }
 
-/* An extent that is reduced may be 0 only if `of_nothing`. */
+/* A reduced extent may be 0 only if `of_nothing`. */
 static ct_shape shape_of(ct_call *c, bool of_nothing)
 {
     const attr *a = ct__need_attr(c);
@@ -51,7 +51,7 @@ static void reduce(ct_call *c, ct_reduction f)
     ct_prim_reduce(c, f, ct_arg(c, 0), ct_view_reshape(ct_result(c), kept));
 }
 
-/* y or its cotangent, in a shape that broadcasts against x. */
+/* y or its cotangent, reshaped so that it broadcasts to x. */
 static ct_var restored(const ct_vjp *g, ct_var y)
 {
     const attr *a = ct_vjp_attr(g);
@@ -59,8 +59,8 @@ static ct_var restored(const ct_vjp *g, ct_var y)
     return ct_unsqueeze(y, a->dim < 0 ? a->dim + ct_var_shape(ct_in(g, 0)).ndim : a->dim);
 }
 
-/* Draws a matrix of at least `at_least` rows, for all axes, without ties and with ties. Returns whether there
- * are ties. */
+/* Draws a matrix of at least `at_least` rows; variants are all axes, each without and with ties. Returns
+ * whether there are ties. */
 static bool draw(ct_sample *s, int64_t at_least)
 {
     static const attr axes[] = { { -1, 0 },     { -1, 1 },     { -2, 0 }, { -2, 1 },    { 0, 0 },

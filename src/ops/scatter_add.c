@@ -11,7 +11,7 @@ static ct_shape shape(ct_call *c)
                "the index must be a vector of i64");
     ct_require(c, *n >= 0, CT_EINVAL, "the number of rows must be 0 or more, got %lld", (long long)*n);
     if (ct_require(c, x.ndim >= 1 && x.dim[0] == ct_arg_dim(c, 1, 0), CT_ESHAPE,
-                   "the first extent must be the index's: one row for each"))
+                   "x must have one row for each element of the index"))
         x.dim[0] = *n;
     return x;
 }

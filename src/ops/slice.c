@@ -8,7 +8,7 @@ typedef struct attr {
     int64_t dim, start, step, end; /* stop of slice, extent of unslice */
 } attr;
 
-/* The extent of the dimension that an input of shape x has there. */
+/* The extent of x along the sliced dimension. */
 static int64_t extent_of(const attr *a, ct_shape x) { return x.dim[a->dim < 0 ? a->dim + x.ndim : a->dim]; }
 
 /* -- slice ----------------------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static ct_shape unslice_shape(ct_call *c)
     return x;
 }
 
-/* Behind the last of n elements. */
+/* One past the last of n elements. */
 static int64_t stop_of(const attr *a, int64_t n) { return n ? a->start + (n - 1) * a->step + 1 : a->start; }
 
 static void unslice(ct_call *c)

@@ -6,8 +6,7 @@
  * label's. */
 #include "support.h"
 
-/* one_hot: h_ik = [k = q_i]. A label outside 0..classes-1 is CT_EINDEX. The result is a constant, without an
- * adjoint. */
+/* one_hot: h_ik = [k = q_i], a constant. A label outside 0..classes-1 is CT_EINDEX. */
 typedef struct one_hot_attr {
     int64_t classes;
     ct_dtype dtype;
@@ -19,7 +18,7 @@ static ct_shape one_hot_shape(ct_call *c)
     ct_shape h = ct_arg_shape(c, 0);
     ct_set_dtype(c, a->dtype);
     ct_require(c, a->dtype == CT_F64 || a->classes <= 1 << 24, CT_EUNSUPPORTED,
-               "f32 counts exactly only to 2^24, there are %lld classes: use f64 logits",
+               "f32 holds integers exactly only up to 2^24, but there are %lld classes: use f64 logits",
                (long long)a->classes);
     h.dim[h.ndim++] = a->classes;
     return h;
@@ -34,8 +33,8 @@ static void one_hot_forward(ct_call *c)
     ct_view q = ct_scratch(c, a->dtype, ct_shape1(rows)), k = ct_scratch(c, a->dtype, ct_shape1(n)),
             zeros = ct_scratch(c, CT_I64, ct_shape1(n)), groups = ct_scratch(c, CT_I64, ct_shape1(2 + n));
     ct_prim_fill(c, k, 0);
-    ct_prim_gather(c, k, labels, q); /* the labels, looked up in 0..classes-1: this checks them */
-    ct_prim_fill(c, zeros, 0); /* one group of all: after its two offsets come the positions 0, 1, ... */
+    ct_prim_gather(c, k, labels, q); /* gathers the labels from 0..classes-1, which checks their range */
+    ct_prim_fill(c, zeros, 0);       /* one group: after its two offsets come the positions 0, 1, ... */
     ct_prim_group_by(c, zeros, groups);
     ct_prim_copy(c, ct_view_slice(groups, 0, 2, 2 + n, 1), k);
     ct_prim_copy(c, labels, q);

@@ -2,9 +2,9 @@
  * adjoint:  x̄_i = 2 Σ_j D̄_ij (x_i - y_j) = 2 (D̄ 1 ∘ x - D̄ y)_i
  *           ȳ_j = 2 Σ_i D̄_ij (y_j - x_i) = 2 (D̄ᵀ 1 ∘ y - D̄ᵀ x)_j   [dD_ij = 2 (x_i - y_j)ᵀ (dx_i - dy_j)]
  *
- * The rule is two matrix products. D depends on differences only, so the rule first subtracts the centre of y
- * from both sets: a common offset then costs no digits. The centre is an arbitrary constant and takes no part
- * in the derivative. */
+ * The rule is two matrix products. D depends on differences only. So the rule first subtracts the centre of y
+ * from both sets, and a common offset costs no digits. The centre is an arbitrary constant and is not
+ * differentiated. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -40,7 +40,7 @@ static void draw_coinciding(ct_sample *s, int i)
 
 static void sample(ct_sample *s)
 {
-    const int v = ct_sample_variant(s, 3); /* of 1, one set of points against a batch */
+    const int v = ct_sample_variant(s, 3); /* with 1, one set of points against a batch */
     ct__sample_pair(s, v == 1 ? 2 : 0, v == 2 ? draw_coinciding : draw);
 }
 

@@ -36,8 +36,8 @@ ct_var ct__inverse_bar(ct__kept kind, ct_var kept, ct_var P_bar);
 
 /* The shape `batch_of` with its last two extents replaced by rows and cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
-/* The shape rule of an op whose result is a view of its input: forward makes the view, whose shape replaces
- * this one, and refuses what does not fit, with the view's own message. */
+/* The shape rule of an op whose result is a view of its input. forward makes the view, whose shape replaces
+ * this one; if it cannot be made, the call is refused with the view's own message. */
 ct_shape ct__shape_of_view(ct_call *c);
 /* v (...) as (..., 1) or (..., 1, 1) */
 ct_view ct__with_ones(ct_view v, int ones);
@@ -46,15 +46,15 @@ static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_t
 
 /* -- parts of forward functions and of rules ------------------------------------------------------------- */
 
-/* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch. The result is symmetric to the
- * bit. */
+/* A = A + Aᵀ in place for a batch of square matrices, with a panel of workspace. The result is symmetric to
+ * the bit. */
 void ct__add_transpose(ct_call *c, ct_view A);
 
-/* y (...); where an element of x (..., n, 1) is not positive, NaN, and flagged with this message, as for
+/* y (...), but NaN and flagged where an element of x (..., n, 1) is not positive; the message is as for
  * ct_prim_flag. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
-/* The message if x is the diagonal of what should be a Cholesky factor. */
+/* The message for an x that should be the diagonal of a Cholesky factor. */
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
@@ -64,7 +64,7 @@ ct_var ct__one_by_one(ct_var x);
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 
-/* Draws inputs 0 and 1, both in batches, or with variant 1 input 1 alone, with 2 input 0 alone. */
+/* Draws inputs 0 and 1, both batched; with variant 1 only input 1 is batched, with 2 only input 0. */
 void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i));
 
 #endif

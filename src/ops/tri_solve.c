@@ -48,8 +48,8 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, upper ? ct_triu(T_bar, unit ? 1 : 0) : ct_tril(T_bar, unit ? -1 : 0));
 }
 
-/* Both triangles and sides, with and without transpose and unit diagonal; one T for a batch, and one B for a
- * batch. */
+/* The variants: both triangles and sides, with and without transpose and unit diagonal; a batch that shares
+ * T, and one that shares B. */
 static unsigned flags_of(int variant) { return variant < 16 ? (unsigned)variant : CT_LOWER; }
 
 static void draw(ct_sample *s, int i)

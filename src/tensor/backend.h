@@ -67,7 +67,7 @@ typedef struct ct_backend {
     /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
     ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out);
 
-    /* What a backend may do in one pass, or leave NULL. */
+    /* Optional: what a backend can compute in one pass; else NULL. */
 
     /* ct_prim_sweep_blocks for a C (n, n), of which only the lower triangle is used, or for a packed C in a
      * rectangle of n - n/2 rows, which may have more columns. z and diagonal are contiguous. */
@@ -77,18 +77,17 @@ typedef struct ct_backend {
     bool (*gaussians)(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
                       const ct_view *r, const ct_view *noise, double tolerance, ct_view *alpha,
                       ct_view *diagonal, ct_view *theta_bar, ct_view *noise_bar);
-    /* potri and the symmetric inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which saves the
-     * adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv and
-     * A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of the
-     * triangle of A⁻¹, which is then faster. keeps_root: whether `members` matrices of extent n are worth
-     * it. */
+    /* potri and the symmetric inverse_bar that keep M = L⁻¹, with A = L Lᵀ, between them. This saves a third
+     * of the adjoint's work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv and A_bar,
+     * holds M's lower triangle row by row. If A_inv and G are columns, it holds that of A⁻¹ instead, which is
+     * then faster. keeps_root: whether keeping it pays for `members` matrices of extent n. */
     bool (*keeps_root)(const ct_device *dev, int64_t members, int64_t n);
     ct_status (*potri_root)(ct_device *dev, const ct_view *A, ct_view *root, ct_view *A_inv,
                             ct_failure *failure);
     ct_status (*inverse_root_bar)(ct_device *dev, const ct_view *root, const ct_view *G, ct_view *A_bar);
 } ct_backend;
 
-/* The entries beside the primitives that every backend has, too. */
+/* Entries that are no primitives and that every backend has. */
 #define CT__MORE_ENTRIES(M) M(map1_bar) M(map2_bar) M(random)
 
 /* The function type of an entry: `CT__ENTRY(gemm) ct__cpu_gemm;` is its prototype. */

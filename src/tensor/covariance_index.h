@@ -1,6 +1,7 @@
-/* CT_COV_INDEX between slots: B = W Wᵀ + diag κ, where W (levels, rank) is followed by κ. A code's slot is
- * its level, `levels` for what is no level, and one more for what is not finite. T is the type of the
- * numbers; who includes this defines INDEX(name), a function's name, and INDEX_FN, what stands before it. */
+/* CT_COV_INDEX as a table B = W Wᵀ + diag κ over slots. W (levels, rank) is followed in memory by κ. A code's
+ * slot is its level; a number that is no level has slot `levels`, and one that is not finite the next slot.
+ * The including file defines T (the number type), INDEX(name) (a function's name) and INDEX_FN (its
+ * qualifiers). */
 
 INDEX_FN int INDEX(slot)(T code, int levels)
 {
@@ -8,7 +9,7 @@ INDEX_FN int INDEX(slot)(T code, int levels)
     return code >= 0 && code < (T)levels && (T)(int)code == code ? (int)code : levels;
 }
 
-/* What is no level has the mean variance of those that are, and the covariance 0 with them. */
+/* A code that is no level has the mean variance of the levels, and covariance 0 with each of them. */
 INDEX_FN T INDEX(value)(const T *W, int levels, int rank, int a, int b)
 {
     const int of_W = levels * rank;
@@ -21,8 +22,8 @@ INDEX_FN T INDEX(value)(const T *W, int levels, int rank, int a, int b)
     return a == b ? sum + W[of_W + a] : sum;
 }
 
-/* Given h = B̄_ab:  W̄_a += h W_b,  W̄_b += h W_a,  κ̄_a += [a = b] h. W_bar is followed by κ̄, with `step`
- * from one element to the next. */
+/* Given h = B̄_ab: W̄_a += h W_b, W̄_b += h W_a, κ̄_a += [a = b] h. κ̄ follows W_bar in memory; elements are
+ * `step` apart. */
 INDEX_FN void INDEX(bar)(const T *W, int levels, int rank, int a, int b, double h, double *W_bar, int step)
 {
     const int of_W = levels * rank;

@@ -18,8 +18,8 @@ static const ct_device no_memory_device = {
     .name = "none",
 };
 
-/* A block that fills large pages is put into such pages if the system has them: they are faster to allocate
- * and to access. */
+/* A block that fills large pages is allocated in such pages if the system has them, because they are faster
+ * to allocate and to access. */
 static void *default_alloc(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
@@ -48,7 +48,7 @@ static const ct_services services = {
     .failure_note = ct__failure_note,
 };
 
-/* The backend of "cpu", "cuda" or "cuda:<ordinal>", and the ordinal; NULL with a message. */
+/* Finds the backend and the ordinal of "cpu", "cuda" or "cuda:<ordinal>". NULL with a message. */
 static const ct_backend *find_backend(ct_device *dev, const char *name, int *ordinal)
 {
     char tail;
@@ -190,7 +190,7 @@ int ct__lanes(ct_device *dev, int64_t count)
     if (!may_spread(dev, count)) return 0;
     for (ct_device *last = dev; lanes < wanted; last = last->lane, lanes++) {
         if (!last->lane && !(last->lane = open_lane(dev))) break;
-        last->lane->threads = dev->threads; /* which has a say in the bits, as for the device itself */
+        last->lane->threads = dev->threads; /* the thread count affects the bits, so it equals the device's */
         last->lane->memory.limit = m->bytes_now < m->limit ? (m->limit - m->bytes_now) / (uint64_t)wanted : 0;
     }
     return lanes;

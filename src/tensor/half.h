@@ -1,6 +1,6 @@
-/* bfloat16 and IEEE binary16, one number at a time: exactly to f32, and from wider types to the nearest, ties
- * to even. A number that is too large becomes infinite; a NaN stays a NaN and is quiet. The loops of
- * cpu/half.c give the same bits. */
+/* Conversion of single numbers to and from bfloat16 and IEEE binary16. To f32 it is exact; from wider types
+ * it rounds to the nearest, ties to even. A number that is too large becomes infinite. A NaN becomes a quiet
+ * NaN. The loops of cpu/half.c give the same bits. */
 #ifndef CT_TENSOR_HALF_H
 #define CT_TENSOR_HALF_H
 
@@ -56,8 +56,8 @@ static inline uint16_t ct__to_f16(float x)
     return (uint16_t)(sign | magnitude);
 }
 
-/* Rounds to odd: x itself if it is a float, else of the two floats around x the one whose last bit is 1.
- * Rounding the result to fewer bits then gives the same as rounding x. */
+/* Rounds to odd: x itself if it is a float, else the neighbouring float whose last bit is 1. Rounding the
+ * result to fewer bits then gives the same as rounding x. */
 static inline float ct__odd_f32(double x)
 {
     const float y = (float)x;

@@ -12,13 +12,13 @@
 
 #define CT__ALIGNMENT 64
 
-/* A block of device memory; views share it by counting references. */
+/* A block of device memory. Views share it and count references. */
 typedef struct ct_storage {
     alignas(CT__ALIGNMENT) ct_device *device;
     void *data, *context; /* context: of release */
     size_t bytes;         /* as the pool gave it; 0 for wrapped memory and in a ct__small */
     int64_t refs;
-    void (*release)(void *context, void *data); /* of wrapped memory; may be NULL */
+    void (*release)(void *context, void *data); /* for wrapped memory; may be NULL */
     struct ct__pool *pool;                      /* the pool that the data came from */
     bool small;                                 /* the first member of a ct__small */
     uint32_t version; /* counts the calls of ct_write and ct_copy that wrote to it */
@@ -29,7 +29,7 @@ struct ct_tensor {
     int64_t refs;
 };
 
-/* If device memory is host memory, a few elements share one block with their storage and its first tensor. */
+/* If device memory is host memory, a small tensor, its storage and its elements share one block. */
 typedef struct ct__small {
     ct_storage storage;
     char data[64];
@@ -50,15 +50,15 @@ struct ct_device {
     void *log_context;
     int threads, isa; /* isa: of the CPU backend, a ct__isa */
     struct ct__pace {
-        double wall, cpu, alone_until; /* seconds: cpu/team.h */
+        double wall, cpu, alone_until; /* seconds; see cpu/team.h */
     } pace;
     ct_memory_info memory;
     uint64_t memory_there;      /* physical memory of the machine or the GPU */
-    ct__pool *pool, *step_pool; /* step_pool: used instead while a step runs that becomes a graph */
+    ct__pool *pool, *step_pool; /* step_pool: used instead while a step that becomes a graph runs */
     int in_step;                /* a ct__in_step; if refused, message has the reason */
-    struct ct_file_lock *locks; /* the locks held, linked by lock.c */
+    struct ct_file_lock *locks; /* the locks held, a list of lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
-    ct_device *lane;            /* owned: the first of ct__lanes; of a lane, the next */
+    ct_device *lane;            /* owned: the first lane (ct__lanes); in a lane, the next one */
     bool amx;                   /* whether the CPU has AMX's products of bf16 */
 };
 
@@ -66,7 +66,7 @@ struct ct_device {
 
 /* Keeps status and message together on the device; returns status. device may be NULL. Allocates nothing. */
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
-/* Puts "; " and the text at the end of the description, and the text into the log. */
+/* Appends "; " and the text to the description, and logs the text. */
 void ct__remark(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
 ct_device *ct__device_retain(ct_device *device);
 
@@ -81,46 +81,46 @@ bool ct__may_wait(ct_device *device, const char *what);
 
 /* -- device.c: lanes ------------------------------------------------------------------------------------- */
 
-/* Opens devices like this one, for threads that compute side by side, each with a pool of its own; returns
- * how many there are, at most `count` and the device's threads. Together they may hold what the device has
- * left. 0 if the device computes on one thread, or in memory of the application's allocator. */
+/* Opens devices like this one, each with a pool of its own, for threads that compute concurrently. Returns
+ * their number, at most `count` and at most the device's threads. Together they may hold the memory that the
+ * device has left. Returns 0 if the device computes on one thread or uses the application's allocator. */
 int ct__lanes(ct_device *device, int64_t count);
 ct_device *ct__lane(ct_device *device, int64_t k);
-/* The device's peak includes what the lanes have held at most. */
+/* Ends the use of the lanes. The device's peak then includes theirs. */
 void ct__lanes_end(ct_device *device);
 
 /* -- pool.c: memory -------------------------------------------------------------------------------------- */
 
-/* A block of at least *bytes of device memory; writes its true size back. NULL with a message if memory or
- * the limit is exhausted. Counted in ct_memory. bytes = 0 gives a block, too. */
+/* A block of at least *bytes of device memory, counted in ct_memory. Sets *bytes to its true size; 0 bytes
+ * give a block, too. NULL with a message if memory or the limit is exhausted. */
 void *ct__pool_get(ct_device *device, size_t *bytes);
-/* Return a block: to the pool in use now; to `pool`, from which it came. */
+/* Return a block: to the pool in use now; to `pool`, which it came from. */
 void ct__pool_put(ct_device *device, void *data, size_t bytes);
 void ct__pool_return(ct_device *device, ct__pool *pool, void *data, size_t bytes);
 static inline ct__pool *ct__pool_now(const ct_device *device)
 {
     return device->step_pool ? device->step_pool : device->pool;
 }
-/* Makes the device's pool, if it has none yet, else that of a step. */
+/* Makes the device's pool if it has none yet, else a step's pool. */
 ct__pool *ct__pool_new(ct_device *device);
 /* Frees the pool of a step; tensors in it stay valid. */
 void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
 void ct__host_free(ct_device *device, void *pointer, size_t bytes);
-/* Room for `wanted` elements of `size` bytes in place of `block`, which has room for *capacity: the first
- * `used` are copied. NULL, with block as it was, when memory is exhausted. */
+/* Reallocates `block` from *capacity to at least `wanted` elements of `size` bytes and copies the first
+ * `used`. NULL, with block unchanged, if memory is exhausted. */
 void *ct__host_grow(ct_device *device, void *block, size_t *capacity, size_t used, size_t wanted,
                     size_t size);
-/* Tensor storage of so many bytes is held from now on. */
+/* Counts `bytes` of tensor storage as held. */
 static inline void ct__account(ct_device *device, size_t bytes)
 {
     ct_memory_info *m = &device->memory;
     m->bytes_now += bytes;
     if (m->bytes_now > m->bytes_peak) m->bytes_peak = m->bytes_now;
 }
-/* Makes free blocks for ct__struct_get, which recycles blocks of up to 512 bytes, aligned to 64, for tensors
- * and storages. NULL with a message. */
+/* Makes free blocks for ct__struct_get and returns one. That function recycles blocks of up to 512 bytes,
+ * aligned to 64, for tensors and storages. NULL with a message. */
 void *ct__struct_refill(ct_device *device, size_t list);
 
 static inline void *ct__struct_get(ct_device *device, size_t bytes)
@@ -139,7 +139,7 @@ static inline void ct__struct_put(ct_device *device, void *pointer, size_t bytes
     device->structs[list] = pointer;
 }
 
-/* Gives back all memory of a device to which no reference is left, and its own. */
+/* Frees a device without references, and all its memory. */
 void ct__device_destroy(ct_device *device);
 
 /* -- tensor.c -------------------------------------------------------------------------------------------- */
@@ -225,31 +225,33 @@ ct_status ct__copy(const ct_view *src, const ct_view *dst);
 double ct__as_number(ct_dtype dtype, const void *element);
 /* ct_tensor_item of a view; *item is untouched on failure. */
 ct_status ct__item(const ct_view *v, double *item);
-/* A new tensor of that view, with a reference to its storage; NULL if v is no view or memory is exhausted. */
+/* A new tensor with that view and a reference to its storage. NULL if v is no view or memory is exhausted. */
 ct_tensor *ct__share(ct_view v);
 /* Whether t is the only reference to the only tensor of its storage, so that its memory may be reused. */
 bool ct__sole_owner(const ct_tensor *t);
 
-/* -- used by the tape: a failed factorisation, kept until the tape is reset ------------------------------ */
+/* -- a failed factorisation: the tape keeps it until the tape is reset ----------------------------------- */
 
-/* An asynchronous device knows of a failure long after the call. It notes the first one in its own memory, as
- * position + 1, member and detail, and sets `suspected`, with what and why, to say that the op under way may
- * have failed. ct__failure_settle waits and reads the note. */
+/* An asynchronous device detects a failure long after the call. It notes the first one in its own memory, as
+ * position + 1, member and detail. The call itself sets `suspected`, what and why, because the op under way
+ * may have failed. ct__failure_settle waits and reads the note. */
 struct ct_failure {
-    /* Three numbers, 0: no failure. NULL before the first asynchronous factorisation. */
+    /* Three numbers; the first is 0 without a failure. NULL before the first asynchronous factorisation. */
     ct_tensor *note;
-    int64_t call; /* number of the op under way, which the device notes as the position */
+    int64_t call; /* number of the op under way, noted as the position */
     bool suspected, set;
-    /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
+    /* The op's position on the tape; the batch member, counted row-major; for example the failing minor, from
+     * 1. */
     int64_t position, member, detail;
-    /* Static texts: the detail's format; what is wrong with it and the remedy, NULL: it is not positive. */
+    /* Static texts: a format for the detail; what is wrong with it and the remedy (NULL: "is not
+     * positive"). */
     const char *what, *why;
-    int64_t from; /* the device counts the members of a batch from this one on */
+    int64_t from; /* added to the member's number in the device's note */
 };
 
 /* The note's three numbers in device memory, allocated at the first request; NULL with a message. */
 int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
-/* Whatever it held. */
+/* Sets the failure, whatever it held before. */
 void ct__failure_set(ct_failure *failure, int64_t member, int64_t detail, const char *what, const char *why);
 /* Sets position, member and detail from the note. Waits for the device if there is a note. */
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);

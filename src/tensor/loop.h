@@ -1,4 +1,4 @@
-/* Loops over operands of one shape: which dimensions they have in the end, and in which order. */
+/* Loops over operands of one shape: merges their dimensions and chooses the order. */
 #ifndef CT_TENSOR_LOOP_H
 #define CT_TENSOR_LOOP_H
 
@@ -6,12 +6,12 @@
 
 enum { CT__OPERANDS = 4 };
 
-/* A dimension: its extent, and the operands' strides in elements; 0 of those that there are not. */
+/* A dimension: its extent, and each operand's stride in elements; 0 for unused operands. */
 typedef struct ct__axis {
     int64_t dim, stride[CT__OPERANDS];
 } ct__axis;
 
-/* One more of *n, where falling strides of operand 0 put it; of equal ones the newest is the last. */
+/* Inserts an axis, so that the strides of operand 0 fall; after those with an equal stride. */
 static inline void ct__axis_insert(ct__axis *list, int64_t *n, ct__axis axis)
 {
     int64_t at = (*n)++;
@@ -19,7 +19,7 @@ static inline void ct__axis_insert(ct__axis *list, int64_t *n, ct__axis axis)
     list[at] = axis;
 }
 
-/* Neighbours that every operand walks through as if they were one dimension become one. */
+/* Merges neighbouring dimensions that every operand traverses as one. */
 static inline void ct__axis_merge(ct__axis *list, int64_t *n)
 {
     int64_t kept = 0;
@@ -37,8 +37,8 @@ static inline void ct__axis_merge(ct__axis *list, int64_t *n)
     if (*n) *n = kept + 1;
 }
 
-/* Dimensions [first, last) of n operands, of t[0]'s extents, merged; `sorted`: by the strides of t[0]. Their
- * number. */
+/* Lists dimensions [first, last) of n operands with t[0]'s extents, merged and, if `sorted`, ordered by the
+ * strides of t[0]. Returns their number. */
 static inline int64_t ct__axis_list(int n, const ct_view *const *t, int first, int last, bool sorted,
                                     ct__axis *list)
 {
@@ -56,7 +56,7 @@ static inline int64_t ct__axis_list(int n, const ct_view *const *t, int first, i
     return ndim;
 }
 
-/* Where operand k's element i lies, in row-major order of n dimensions. */
+/* The offset of operand k's element i, counted row-major over n dimensions. */
 static inline int64_t ct__axis_offset(const ct__axis *list, int64_t n, int k, int64_t i)
 {
     int64_t offset = 0;

@@ -6,7 +6,7 @@
 const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
 
-/* A device without references is the static one of device.c, which must not be written to. */
+/* A device without references is the static one of device.c, which is never written to. */
 ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
 {
     if (!dev || !dev->refs) return status;

@@ -1,4 +1,4 @@
-/* Modules: parts of the library in files of their own, which are loaded when they are asked for. */
+/* Modules: parts of the library in separate files, loaded on request. */
 #define _GNU_SOURCE
 #include <cotangent/device.h>
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the file that this code is in, with a slash at its end; "" where that is unknown. */
+/* The folder of the file that contains this code, with a slash at its end; "" if it is unknown. */
 static void own_folder(char *folder, size_t size)
 {
     static const char here;
@@ -19,7 +19,7 @@ static void own_folder(char *folder, size_t size)
     if (length < size) snprintf(folder, size, "%.*s", (int)length, info.dli_fname);
 }
 
-/* dlerror names the file that was not found: the module itself, or a library that it needs. */
+/* Whether the module itself was not found. dlerror may instead name a library that the module needs. */
 static bool is_nowhere(const char *reason, const char *file)
 {
     const size_t length = strlen(file);
@@ -38,7 +38,7 @@ void *ct_module_load(const char *file, bool global, char *path, size_t size, con
         int length = snprintf(path, size, "%s%s", folder[i], file);
         bool there = folder[i][0] && length >= 0 && (size_t)length < size && !access(path, R_OK);
         if (!there && i != ANYWHERE) continue;
-        /* What is loaded stays until the process ends: closing large libraries saves nothing. */
+        /* A module stays loaded until the process ends, because closing large libraries saves nothing. */
         void *module = dlopen(path, RTLD_NOW | RTLD_NODELETE | (global ? RTLD_GLOBAL : RTLD_LOCAL));
         if (module) return module;
         break;

@@ -25,7 +25,7 @@ enum {
 };
 
 typedef struct free_block {
-    struct free_block *next, **link;  /* in the list of its class: *link points to this block */
+    struct free_block *next, **link;  /* list of the class; *link points to this block */
     struct free_block *older, *newer; /* ordered by the time of return, in a ring */
     void *data;
     size_t bytes;
@@ -35,7 +35,7 @@ struct ct__pool {
     free_block *of_class[CLASSES];
     free_block ages; /* closes the ring: its `newer` is the oldest block */
     uint64_t lately; /* for the device's pool: the recent peak of bytes held */
-    void **slabs;    /* for the device's pool: those of all structs; the first word of each links the next */
+    void **slabs;    /* for the device's pool: slabs of all structs, linked by the first word of each */
     bool own;        /* it is a step's pool */
     bool closed;     /* the step was freed: blocks that come back go to the device's pool */
     int64_t out;     /* for a step's pool: the number of blocks in use */
@@ -69,7 +69,7 @@ void *ct__host_grow(ct_device *dev, void *block, size_t *capacity, size_t used, 
     return grown;
 }
 
-/* A slab becomes free blocks of that list's size, the first of which is returned. */
+/* Divides a new slab into free blocks of the list's size and returns the first. */
 void *ct__struct_refill(ct_device *dev, size_t list)
 {
     void **s = ct__host_alloc(dev, SLAB_BYTES);
@@ -134,7 +134,7 @@ static free_block *take(ct__pool *pool, size_t *bytes)
         best = pool->of_class[class];
     } else {
         *bytes = round_up(*bytes, 4096);
-        for (int c = class; c <= class + 1; c++) /* an eighth more is at most in the next class */
+        for (int c = class; c <= class + 1; c++) /* a block an eighth larger is at most one class up */
             for (free_block *b = pool->of_class[c]; b; b = b->next)
                 if (b->bytes >= *bytes && b->bytes - *bytes <= *bytes / 8 &&
                     (!best || b->bytes < best->bytes))
@@ -212,7 +212,7 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         ct__struct_put(dev, found, sizeof *found);
     }
     if (!found || !pool->own) ct__account(dev, *bytes);
-    /* What is held now or, if that is more, the peak before, which fades with each request. */
+    /* The bytes held now or the earlier peak, whichever is more; the peak fades with each request. */
     uint64_t *lately = &dev->pool->lately;
     *lately -= *lately / PEAK_LIFE;
     if (*lately < m->bytes_now) *lately = m->bytes_now;

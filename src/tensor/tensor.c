@@ -33,7 +33,7 @@ static void release_storage(ct_storage *s)
     if (!--dev->refs) ct__device_destroy(dev);
 }
 
-/* Whether t is the first tensor of a small storage, which is part of its block. */
+/* Whether t is the first tensor of a small storage and so part of its block. */
 static inline bool is_part(const ct_tensor *t)
 {
     return t->view.storage->small && t == &((const ct__small *)t->view.storage)->tensor;

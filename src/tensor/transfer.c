@@ -15,7 +15,7 @@ static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
     return CT_OK;
 }
 
-/* t itself where it is contiguous, else a copy; a new reference. */
+/* A new reference to t if it is contiguous, else a contiguous copy. */
 static ct_tensor *dense_of(const ct_tensor *t)
 {
     return ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
@@ -141,7 +141,8 @@ ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
         s = from->backend->host_memory ? to->backend->upload(to, out->view.data, dense->view.data, bytes)
             : to->backend->host_memory
                 ? from->backend->download(from, out->view.data, dense->view.data, bytes)
-                : ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
+                : ct__fail(to, CT_EUNSUPPORTED, "no direct copy from %s to %s: copy to the CPU first",
+                           from->name, to->name);
     ct_release(dense);
     return ct__tensor_if(s, out);
 }

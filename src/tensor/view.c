@@ -3,7 +3,7 @@
 
 /* -- making ---------------------------------------------------------------------------------------------- */
 
-/* The result for a view that could not be made; the device's message says why. */
+/* The result if a view cannot be made; the device's message says why. */
 static ct_view unmade(void) { return (ct_view){ .ndim = -1 }; }
 
 #define REFUSE(v, status, ...) (ct__fail((v).storage->device, status, __VA_ARGS__), unmade())
@@ -20,9 +20,9 @@ static int check_dim(const ct_view *v, int dim, int ndim)
     return -1;
 }
 
-/* Whether the elements of v, which is not contiguous, can be walked in row-major order with `shape`'s
- * extents; sets the strides. From the last dimension on, each run of v's dimensions that is dense in itself
- * must hold as many elements as some of the new dimensions; `step` is its last stride. */
+/* Whether the non-contiguous v can be viewed with `shape`'s extents in row-major order; sets the strides.
+ * From the last dimension backward, each run of v's dimensions that is contiguous in itself must have as many
+ * elements as a run of the new dimensions. `step` is the run's last stride. */
 static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *stride)
 {
     int to = shape->ndim - 1;

@@ -274,7 +274,7 @@ static void places(void **state)
         { 21, "ct_flag_failure: what is NULL" },
         { 22, "a primitive was given no view" },
         { 23, "a primitive was given no view" },
-        { 24, "a determinant is one number for each matrix" },
+        { 24, "log_abs and sign must hold one number for each matrix" },
         { 30, "backward of op #1 wrong: there is no input 5, the op has 1" },
         { 31, "there is no input -1" },
         { 32, "there is no input 1" },

@@ -50,12 +50,21 @@ sed 's/oak//' other.csv >gap.csv
 ok 'a missing level' '^n=7 ' "$ctgp" predict wood.ctgp gap.csv --out c.csv
 that 'has an empty prediction' test "$(grep -c '^,,,$' c.csv)" -eq 3
 
+awk 'BEGIN { srand(4); print "wood,x,y"; for (i = 0; i < 66; i++)
+    printf "%s,%.3f,%.4f\n", substr("abc", i % 3 + 1, 1), i / 10,
+        (i % 3 < 2 ? 1 : -3) * sin(i / 6) + rand() / 20 }' >mirror.csv
+ok 'levels that go against each other are found' '"kernel": "index\(' "$ctgp" fit mirror.csv --target y \
+    --quiet --json
 ok 'codes are levels where an option says so' '^n=40 ' "${fit[@]}" codes.csv --categorical wood
 ok 'by their text' '^  wood +category of 3: 0, 1, 2$' "$ctgp" info codes.ctgp
 sed 's/^0,/0.0,/; s/^1,/01,/' codes.csv >spelled.csv
 ok 'a code has several spellings' '^n=40 ' "$ctgp" predict codes.ctgp spelled.csv --out d.csv
 "$ctgp" predict codes.ctgp codes.csv --out e.csv >out
 that 'of one level' cmp d.csv e.csv
+sed '1!s/^/the same,/; 1s/^/c,/' wood.csv >one.csv
+ok 'a column of one text' 'features=2 ' "${fit[@]}" one.csv
+that 'is left out, which a note says' \
+    told "one.csv: column 'c' has no other text than 'the same': it is left out\$"
 awk -F, -v OFS=, 'NR == 1 { $1 = "flag" } NR > 1 { $1 = NR % 2 ? "True" : "False" } 1' wood.csv >flag.csv
 ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
 sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv

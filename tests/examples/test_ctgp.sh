@@ -59,6 +59,9 @@ awk -F, 'NR == 18 { $3 += 30 } { print $1 "," $2 "," $3 }' train.csv >odd.csv
 ok 'fit tells an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
     "${fit[@]}" odd.csv
 ok 'info by its row' 'outliers +row [0-9]+ \([0-9.]+\): standard deviations' "$ctgp" info odd.ctgp
+ok 'or by its line, with the table' 'outliers +line 18 \([0-9.]+\): standard deviations' \
+    "$ctgp" info odd.ctgp odd.csv
+bad 'another table' 2 'smooth.csv' "$ctgp" info odd.ctgp smooth.csv
 ok 'in JSON, too' '"outliers": \[\{"row": [0-9]+, "sigmas": [0-9.]+\}' "$ctgp" info odd.ctgp --json
 that 'there is none in good data' sh -c '! "$1" info train.ctgp | grep -q outliers' sh "$ctgp"
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
@@ -396,6 +399,8 @@ that 'a note on them' told "groups.csv: column 'y' has commas for thousands: 1,0
 printf '0,1\n0.5,2\n1.5,3\n2,5\n' >numbers.txt
 ok 'a first row of numbers is a row' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --model t.ctgp
 that 'a note says that it may be a header' told 'numbers.txt: line 1 may be a header .* with --header$'
+LINES_ALLOWED=2 bad 'also where it names the target' 2 "line 1 may be a header .* with --header\$" \
+    "${quick[@]}" numbers.txt --target 1
 ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 --header yes --model t.ctgp
 ok '--header no says that it is none' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --header no --model t.ctgp
 that 'without a note' sh -c '! grep -q header err'
@@ -411,6 +416,9 @@ bad 'a comma at the end of the rows' 2 'trailing.csv:2: .*: remove the separator
 sed 's/$/,/' curve.csv >trailing.csv
 bad 'and of the header' 2 "column 'c2' has no value in any row; leave it out: --drop c2\$" "${quick[@]}" \
     trailing.csv --target y
+sed 's/,/|/g' curve.csv >bars.txt
+bad 'a separator that is not found' 2 "bars.txt has no column 'y'; it has x|y alone: --separator says" \
+    "${quick[@]}" bars.txt --target y
 bad 'no such separator' 1 "--separator: 'dot' is not comma" "${quick[@]}" curve.csv --target y --separator dot
 bad 'no such decimal sign' 1 "--decimal: ';' is not point or comma" "${quick[@]}" curve.csv --target y \
     --decimal ';'
@@ -420,6 +428,7 @@ awk 'BEGIN { srand(2); print "\"size, total\",\"na\"\"me\",x1,x2,x[3],y 1"
     for (i = 0; i < 20; i++) print rand() "," rand() "," rand() "," rand() "," rand() "," rand() }' >names.csv
 pick=("${quick[@]}" names.csv --target 'y 1' --model t.ctgp)
 ok 'a name in quotes' 'features=2' "${pick[@]}" --features '"size, total", "na""me"'
+ok 'a quote within a name' 'features=1' "${pick[@]}" --features 'na"me'
 ok 'a pattern' 'features=3' "${pick[@]}" --features 'x*'
 ok 'a pattern that takes all leaves the target' 'features=5' "${pick[@]}" --features '*'
 ok 'what is named before a pattern is not taken twice' 'features=5' "${pick[@]}" --features 'x2,*'
@@ -523,12 +532,17 @@ bad 'the target among the features' 1 "names the target 'y'" "${fit[@]}" train.c
 bad 'a feature twice' 1 "'a' is there twice" "${fit[@]}" train.csv --features a,a
 bad 'no features' 2 "no column is left" "${fit[@]}" train.csv --drop a,b
 sed '1s/b/a/' train.csv >twins.csv
-bad 'two columns of one name' 2 "'a' is there twice" "${fit[@]}" twins.csv
+bad 'two columns of one name' 2 "'a' is there twice: rename one, or leave both out with --drop$" \
+    "${fit[@]}" twins.csv
 head -n 2 train.csv >one.csv
 bad 'one row' 2 '1 complete row' "${fit[@]}" one.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 3 } 1' train.csv >constant.csv
 bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" constant.csv
 ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
+sed "1s/b/\"it's \"\"b\"\", 5\"/" constant.csv >odd.csv
+bad 'in quotes for the shell and for --drop' 2 "; leave it out: --drop '\"it" "${fit[@]}" odd.csv
+eval "drop=$(sed 's/.*--drop //' err)"
+ok 'which they do' 'features=1' "${fit[@]}" odd.csv --drop "$drop"
 awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
 bad 'a constant target' 2 "'y' has the same value in every row" "${fit[@]}" flat.csv
 for column in 1 2 3; do

@@ -139,6 +139,9 @@ near 'has the noise of that' "$(std names.out 1)" "sqrt(1 + ${means#* })" 1e-4
 printf 'x,batch,y\n-70,south,1\n-50,west,1\n' >west.csv
 unknown='west.csv:3: column 2 ."batch".: "west" is none of its levels'
 bad 'a text never seen' 2 "$unknown" "$ctgp" predict names.ctgp west.csv
+says 'unless --unseen takes it' 'n=2 ' "$ctgp" predict names.ctgp west.csv --unseen prior --out west.out
+"$ctgp" predict names.ctgp <(printf 'x\n-50\n') --out average.out >log 2>err
+near 'with the average noise' "$(std west.out 2)" "$(std average.out 1)" 1e-9
 bad 'nor appended' 2 "$unknown" "$ctgp" append names.ctgp west.csv --model no.ctgp
 says 'a text that is there' 'appended=1 ' "$ctgp" append names.ctgp <(head -2 west.csv) --model more.ctgp
 says 'a chosen covariance' 'noise.variance\[20\]' "$ctgp" fit levels.csv --target y --quiet --noise-by batch \

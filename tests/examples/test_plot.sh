@@ -188,6 +188,15 @@ that 'few rows are opaque' grep -q "points pt 7 ps 0.5 lc rgb '#00" script
 that 'many rows' "$ctgp" plot plain.ctgp dense.csv --out dense.svg
 that 'are small and transparent' grep -q "points pt 7 ps 0.2 lc rgb '#A0" script
 
+# Names longer than a panel end in an ellipsis, and what is drawn stays whole.
+long='a name that is far too long for the width of a panel'
+echo "$long 1,$long 2,y of $long" >long.csv
+awk 'BEGIN { for (i = 0; i < 30; i++) print i % 7 "," i "," sin(i) }' >>long.csv
+"$ctgp" fit long.csv --target "y of $long" --kernel rbf --max-iter 5 --model long.ctgp >log 2>err
+that 'long names' "$ctgp" plot long.ctgp long.csv --out long.svg
+that 'are shortened' grep -qx "set xlabel 'a name that is far too long for the wid…'" script
+that 'before what follows them' grep -qx "set ylabel 'y of a name …, predicted with 95 %'" script
+
 # The name of a column cannot end a line of the script.
 printf '"x\n!touch pwned\n",y\n' >evil.csv
 awk 'BEGIN { for (i = 0; i < 20; i++) print i "," sin(i) }' >>evil.csv

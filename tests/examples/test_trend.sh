@@ -60,7 +60,7 @@ for other in '--objective loo' '--precision mixed'; do
     # shellcheck disable=SC2086
     bad "not with $other" 1 "a trend .* leave $other out" "${fit[@]}" --mean 1 $other
 done
-bad 'no folds' 1 'with a trend .* one by one: leave --folds out' "$ctgp" loo line.ctgp --folds 3
-bad 'no groups' 1 'with a trend .* one by one: leave --by out' "$ctgp" loo line.ctgp train.csv --by kind
+ok 'folds' '^n=120 folds=3 ' "$ctgp" loo line.ctgp --folds 3
+ok 'groups' '^n=120 folds=2 ' "$ctgp" loo line.ctgp train.csv --by kind
 
 plan

@@ -47,6 +47,7 @@ seed kernel all \
 seed kernel rest \
     '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
 seed kernel named 'rbf(dims=temp:"a ""b""") + linear(dims="") * cosine(dims=temp : 1)'
+seed names quoted '"size, total" , "na""me",it'\''s, x*'
 # basis: a byte for the names before the text
 seed basis plain '01 + x0 + x0^2*x1 + x2'
 seed basis quoted '11 + "my col" + "a""b"^8 * 1 + x'

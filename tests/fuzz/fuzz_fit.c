@@ -76,8 +76,11 @@ static void likelihood(const problem *p, const ct_kernel *kernel, bool left_out)
 static void fit(const problem *p, ct_kernel *kernel, bytes *b)
 {
     const ct_gp_noise noise = (ct_gp_noise)below(b, 6);
+    const ct_transform_kind transform = (ct_transform_kind)below(b, 4);
+    const ct_tensor *y = transform ? p->noise : p->y; /* the noise is positive */
     const ct_gp_options options = { .mean = (ct_gp_mean)below(b, 3),
                                     .noise = noise,
+                                    .transform = transform,
                                     .standardize = (ct_gp_standardize)below(b, 4),
                                     .priors = (ct_gp_priors)below(b, 2),
                                     .noise_variances = noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS
@@ -88,7 +91,7 @@ static void fit(const problem *p, ct_kernel *kernel, bytes *b)
                                  .objective = (ct_fit_objective)below(b, 2),
                                  .restarts = below(b, 2),
                                  .max_iterations = 1 + below(b, 3) };
-    ct_gp *gp = ct_gp_new(p->X, p->y, kernel, &options);
+    ct_gp *gp = ct_gp_new(p->X, y, kernel, &options);
     if (!gp) MUST(ct_last_status(p->dev) && *ct_message(p->dev));
     if (gp && ct_gp_fit(gp, &how) == CT_OK) {
         MUST(isfinite(ct_gp_report(gp).objective));

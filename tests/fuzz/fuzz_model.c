@@ -78,13 +78,16 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
                                     .noise = noise,
                                     .standardize = (ct_gp_standardize)(seed / 360 % 4),
                                     .priors = (ct_gp_priors)(seed / 1440 % 2),
+                                    .transform = (ct_transform_kind)(seed / 11520 % 4),
                                     .noise_variances = variances ? given : NULL,
                                     .noise_levels = noise == CT_NOISE_BY_LEVEL ? given : NULL };
     const ct_outputs_kind kind = (ct_outputs_kind)(seed / 11520 % 3);
     const bool several = seed / 34560 % 2;
     const ct_outputs_options how = { .kind = kind, .model = kind ? (ct_gp_options){ 0 } : options };
-    ct_tensor *Y = ct_rand_normal(device(), dtype, ct_shape2(n, 2), seed, 3);
-    ct_gp *gp = several ? NULL : ct_gp_new(X, y, ct_kernel_parse(kernels[seed % 5]), &options);
+    ct_tensor *Y = ct_rand_uniform(device(), dtype, ct_shape2(n, 2), seed, 3);
+    ct_gp *gp =
+        several ? NULL
+                : ct_gp_new(X, options.transform ? given : y, ct_kernel_parse(kernels[seed % 5]), &options);
     ct_outputs *o = several ? ct_outputs_new(X, Y, ct_kernel_parse("scale * rbf"), &how)
                     : gp    ? ct_outputs_of(&gp, 1)
                             : NULL;
@@ -168,6 +171,8 @@ static void use(ct_gp *gp)
               *draws = ct_empty(device(), CT_F64, ct_shape2(2, n));
     ct_tensor *X = ct_rand_normal(device(), CT_F64, ct_shape2(n, ct_gp_dims(gp)), 8, 0);
     ct_gp_loo(gp, left, NULL, NULL);
+    ct_gp_untransform(gp, left);
+    ct_gp_data(gp, NULL, left);
     ct_gp_sample(gp, X, true, 1, draws);
     ct_gp *more = ct_gp_copy(gp);
     if (more && n > 1) ct_gp_remove(more, &(int64_t){ 0 }, 1);
@@ -182,8 +187,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(model, data, size);
     const bool several = data[4] % 2; /* the O of CTGO */
     memcpy(model, several ? "\211CTGO\r\n\032\1\0\0" : "\211CTGP\r\n\032\0\0\0", 12);
-    if (!several)
-        model[8] = (uint8_t)(2 + (data[8] + 1) % 3); /* version 2, 3 or 4, and the file's own if it is one */
+    /* a version from 2 to 10, and the file's own if it is one */
+    if (!several) model[8] = (uint8_t)(2 + (data[8] + 7) % 9);
     uint64_t crc = ct__crc64(model, size - 8);
     memcpy(model + size - 8, &crc, 8);
     ct_outputs *o = load(model, size);

@@ -131,8 +131,10 @@ static void profiles_see_the_columns_of_their_kind(void **state)
     ct_device_close(device);
 }
 
-/* Rows of a code with three levels, and with `columns` 2 of a number: levels with functions of one shape. */
-static ct_status choose(ct_device *device, int columns, ct_fit_objective objective, ct_gp_choice *choice)
+/* Rows of a code with three levels, and with `columns` 2 of a number: levels with functions of one shape, or
+ * where `mirrored` the last against the others. */
+static ct_status choose(ct_device *device, int columns, bool mirrored, int rows, ct_fit_objective objective,
+                        ct_gp_choice *choice)
 {
     static const char *const levels[] = { "a", "b", "c" };
     const ct_column inputs[] = { { "wood", CT_COLUMN_CATEGORY, levels, 3 }, { .name = "x" } };
@@ -141,10 +143,11 @@ static ct_status choose(ct_device *device, int columns, ct_fit_objective objecti
         const int code = (i + i / 7) % 3;
         x[i * columns] = code;
         if (columns > 1) x[i * columns + 1] = 0.1 * i;
-        y[i] = 3 * code + (columns > 1 ? sin(0.3 * i) : 0) + 0.05 * cos(7.0 * i);
+        y[i] = (mirrored ? 0 : 3 * code) + (columns > 1 ? sin(0.3 * i) : 0) + 0.05 * cos(7.0 * i);
+        if (mirrored && code == 2) y[i] *= -3;
     }
-    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(N, columns), x),
-              *t = ct_from(device, CT_F64, ct_shape1(N), y);
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(rows, columns), x),
+              *t = ct_from(device, CT_F64, ct_shape1(rows), y);
     ct_gp *gp = NULL;
     ct_status s = ct_gp_choose(X, t, &(ct_gp_options){ .priors = CT_PRIORS_WEAK, .inputs = inputs },
                                &(ct_gp_choose_options){ .fit.objective = objective }, &gp, choice);
@@ -159,15 +162,23 @@ static void the_choice_knows_categories(void **state)
     (void)state;
     ct_gp_choice c;
     ct_device *device = ct_device_open("cpu");
-    assert_ok(choose(device, 2, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
-    assert_int_equal(c.count, 4);
-    for (int k = 0; k < c.count; k++) assert_non_null(strstr(c.tried[k].kernel, "category"));
-    assert_non_null(strstr(c.tried[0].kernel, "linear"));
-    assert_ok(choose(device, 2, CT_OBJECTIVE_LOO, &c), ct_message(device));
-    assert_int_equal(c.count, 3);
-    assert_null(strstr(c.tried[0].kernel, "linear"));
-    assert_ok(choose(device, 1, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
+    for (int rows = N - 1; rows <= N; rows++) { /* twenty for each level or not */
+        assert_ok(choose(device, 2, false, rows, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
+        assert_int_equal(c.count, rows < N ? 4 : 6);
+        for (int k = 0; k < c.count; k++)
+            assert_non_null(
+                strstr(c.tried[k].kernel, rows == N && (k == 1 || k == 2) ? "index" : "category"));
+        assert_non_null(strstr(c.tried[0].kernel, "linear"));
+        assert_non_null(strstr(c.tried[c.best].kernel, "category"));
+        assert_ok(choose(device, 2, false, rows, CT_OBJECTIVE_LOO, &c), ct_message(device));
+        assert_int_equal(c.count, rows < N ? 3 : 5);
+        assert_null(strstr(c.tried[0].kernel, "linear"));
+    }
+    assert_ok(choose(device, 1, false, N, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
     assert_int_equal(c.count, 2);
+    /* a level that goes against the others, further than they */
+    assert_ok(choose(device, 2, true, N, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
+    assert_non_null(strstr(c.tried[c.best].kernel, "index"));
     ct_device_close(device);
 }
 

@@ -59,22 +59,25 @@ static void equals_models_without_the_fold(void **state)
     const char *const kernels[] = { "scale(2) * rbf(ard)", "matern32 + white(0.3)", "scale * linear + rq" };
     const int64_t sizes[] = { 2, 3, 9, 16, 33 };
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int kind = 0; kind < 3; kind++) {
+        for (int kind = 0; kind < (sizes[k] < 9 ? 3 : 4); kind++) {
             const int64_t n = sizes[k];
             gp_data s = gp_data_new(device, CT_F64, n, 2);
             int64_t folds[MOST];
             double v[MOST];
-            /* scattered, of one row and all others, in a row of unequal sizes */
+            /* scattered, of one row and all others, in a row of unequal sizes, with a trend */
             for (int64_t i = 0; i < n; i++) {
-                folds[i] = kind == 0 ? (i * 7 + 3) % (n < 5 ? 2 : 4) - 1 : kind == 1 ? i == n / 2 : -i / 5;
+                folds[i] = kind % 3 == 0 ? (i * 7 + 3) % (n < 5 ? 2 : 4) - 1
+                           : kind == 1   ? i == n / 2
+                                         : -i / 5;
                 v[i] = 0.01 + 0.02 * (double)(i % 5);
             }
             if (n < 6 && kind == 2) folds[n - 1] = INT64_MIN;
             ct_tensor *noises = ct_from(device, CT_F64, ct_shape1(n), v), *out[3];
             ct_gp_options options = { .mean = CT_MEAN_CONSTANT, .standardize = CT_STANDARDIZE_NONE };
+            if (kind == 3) options.mean = CT_MEAN_BASIS, options.basis = "1 + x0 + x1^2";
             if (kind == 1) options.noise = CT_NOISE_GIVEN_PLUS, options.noise_variances = noises;
             ct_gp *gp = with(s.X, s.y, kernels[k % 3], &options);
-            gp_set(gp, "mean.constant", 0.4, false);
+            if (kind < 3) gp_set(gp, "mean.constant", 0.4, false);
             gp_set(gp, "noise.variance", 0.05, false);
             double *seen[3];
             for (int j = 0; j < 3; j++) out[j] = ct_empty(device, CT_F64, ct_shape1(n));
@@ -174,6 +177,33 @@ static void data_of_a_model(void **state)
     gp_data_free(&s);
 }
 
+/* x1 is not 0 in the rows of one fold alone. */
+static void a_fold_that_tells_a_coefficient(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 20, 2);
+    double *x = gp_host(s.X), v[20];
+    int64_t folds[20];
+    for (int i = 0; i < 20; i++) {
+        folds[i] = i % 4;
+        x[2 * i + 1] = folds[i] == 2 ? 1 + i : 0;
+    }
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(20, 2), x),
+              *out = ct_empty(device, CT_F64, ct_shape1(20));
+    ct_gp *gp = with(X, s.y, "rbf(dims=0)", &(ct_gp_options){ .mean = CT_MEAN_BASIS, .basis = "1 + x1" });
+    assert_failed(ct_gp_cross_validate(gp, folds, out, NULL, NULL), device, CT_ENUMERIC,
+                  "row 2 cannot be left out with its fold, which alone tells a coefficient of the mean");
+    folds[2] = 0;
+    assert_ok(ct_gp_cross_validate(gp, folds, NULL, out, NULL), ct_message(device));
+    assert_ok(ct_read(out, v, sizeof v), ct_message(device));
+    for (int i = 0; i < 20; i++) assert_true(v[i] > 0 && isfinite(v[i]));
+    free(x);
+    ct_release(X);
+    ct_release(out);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -195,9 +225,9 @@ static void what_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_models_without_the_fold), cmocka_unit_test(of_one_row_each),
-        cmocka_unit_test(memory_is_that_of_a_panel),      cmocka_unit_test(data_of_a_model),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(equals_models_without_the_fold),  cmocka_unit_test(of_one_row_each),
+        cmocka_unit_test(memory_is_that_of_a_panel),       cmocka_unit_test(data_of_a_model),
+        cmocka_unit_test(a_fold_that_tells_a_coefficient), cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

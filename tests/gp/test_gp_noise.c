@@ -559,6 +559,15 @@ static void nonsense_is_refused(void **state)
                   "noise_levels: row 2 has level 3.5");
     assert_failed(ct_gp_append(gp, Xs, targets, NULL), device, CT_EINVAL, "noise_levels with");
     assert_int_equal(ct_gp_points(gp), NOISE_POINTS);
+    const double nobody[NOISE_NEW] = { 2, 7, NAN, 2 };
+    ct_tensor *nan = tensor(CT_F64, ct_shape1(NOISE_NEW), nobody);
+    assert_ok(ct_gp_noise_at(gp, Xs, NULL, out), ct_message(device));
+    double *average = gp_host(out);
+    assert_ok(ct_gp_noise_at(gp, Xs, nan, out), ct_message(device));
+    double *at = gp_host(out);
+    assert_true(at[2] == average[2] && at[0] == at[3] && at[0] != at[2]);
+    free(average), free(at);
+    ct_release(nan);
     assert_failed(ct_gp_noise_at(plain, Xs, unknown, out), device, CT_EINVAL, "not given by row");
     assert_failed(ct_gp_noise_at(gp, Xs, few, out), device, CT_ESHAPE, "noise: 13 elements");
     assert_failed(ct_gp_noise_at(gp, Xs, NULL, NULL), device, CT_EINVAL, "variance is NULL");

@@ -293,7 +293,7 @@ static void a_file_of_version_2_is_read(void **state)
     b[8] = 1;
     sign(b, size);
     assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
-    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 8");
+    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 10");
     ct_bytes_free(device, &file);
     ct_gp_free(back);
     ct_gp_free(gp);

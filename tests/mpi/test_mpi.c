@@ -212,6 +212,25 @@ static void sizes(void)
     }
 }
 
+/* The last column is of three levels; in the points one of them is unknown. */
+static void kernels_of_levels(const data *s)
+{
+    static const char *const levels[] = { "a", "b", "c" };
+    static const ct_column columns[] = {
+        { .name = "u" },
+        { .name = "v" },
+        { .name = "w", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 3 }
+    };
+    static const char *const texts[] = { "scale * rbf(dims=0:2) * category(dims=2)",
+                                         "index(dims=2, rank=2) * matern52(dims=0:2)" };
+    for (int64_t i = 0; i < s->n; i++) ((double *)ct_tensor_data(s->X))[3 * i + 2] = (double)(i * i % 3);
+    for (int64_t i = 0; i < s->m; i++) ((double *)ct_tensor_data(s->Xs))[3 * i + 2] = (double)(i % 4) - 1;
+    for (int k = 0; k < 2; k++) {
+        check_model(s, texts[k], (ct_gp_options){ .inputs = columns }, 1e-10);
+        conclude("%s", texts[k]);
+    }
+}
+
 static void every_kernel(void)
 {
     data s = data_of(CT_F64, 150);
@@ -232,6 +251,7 @@ static void every_kernel(void)
     conclude("noise by level");
     check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_INPUTS }, 1e-10);
     conclude("noise of the inputs");
+    kernels_of_levels(&s);
     data_free(&s);
     s = data_of(CT_F32, 150);
     check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 2e-3);
@@ -343,6 +363,38 @@ static void bad_data(void)
     ct_gp_free(single);
     conclude("a singular matrix");
     data_free(&s);
+
+    options.group = group;
+    options.mean = CT_MEAN_BASIS;
+    options.basis = "1";
+    s = data_of(CT_F64, 20);
+    gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &options);
+    expect(!gp == many && (gp || ct_last_status(device) == CT_EUNSUPPORTED), "%s", ct_message(device));
+    ct_gp_free(gp);
+    data_free(&s);
+    conclude("a trend over many processes");
+}
+
+/* The pivot of a row that copies another one is rounding, in whatever tile that is: the jitter is as for one
+ * process, and so is the value. */
+static void copied_rows(void)
+{
+    for (int64_t i = 0; i < 110; i += 10) {
+        data s = data_of(CT_F64, 111);
+        double *x = ct_tensor_data(s.X), u[8] = { 0 }, value[2];
+        ct_gp *gp[2];
+        memcpy(x + 3 * 110, x + 3 * i, 3 * sizeof *x);
+        if (make(&s, "scale * matern32", (ct_gp_options){ .noise = CT_NOISE_NONE }, gp)) {
+            for (int k = 0; k < 2; k++)
+                expect(!ct_gp_objective(gp[k], u, &value[k], NULL), "row %d twice: %s", (int)i,
+                       ct_message(device));
+            expect(fabs(value[0] - value[1]) < 1e-3 * value[1], "row %d twice: %g is not %g", (int)i,
+                   value[0], value[1]);
+            for (int k = 0; k < 2; k++) ct_gp_free(gp[k]);
+        }
+        data_free(&s);
+    }
+    conclude("a row that is there twice");
 }
 
 /* Everything that is collective, on models over the group. */
@@ -584,6 +636,7 @@ int main(int argc, char **argv)
         many_points();
         fits();
         bad_data();
+        copied_rows();
         no_memory();
         posteriors();
         files();

@@ -263,7 +263,7 @@ static void forms(void **state)
     (void)state;
     CHECK_TABLE("x,y\n1,50.5%\n2,\n3,7 %\n", 3, 2, 1, 50.5, 2, NAN, 3, 7);
     CHECK_TABLE("x,y\n1,\"1,000\"\n2,900\n3,\"-1,234,567.25\"\n", 3, 2, 1, 1000, 2, 900, 3, -1234567.25);
-    CHECK_TABLE("x,y\n1,#N/A\n#N/A,2\n", 2, 2, 1, NAN, NAN, 2);
+    CHECK_TABLE("x,y\n1,#N/A\nn/a,2\n", 2, 2, 1, NAN, NAN, 2);
     CHECK_TABLE("50%,1\n51%,2\n", 2, 2, 50, 1, 51, 2);
     CHECK_TABLE("5%,50%\n1,2\n", 1, 2, 1, 2); /* names of quantiles */
     check_notes("x,y\n1,50%\n", "column 'y' is in percent: 50% is read as 50\n");

@@ -2,6 +2,8 @@
 #include "alloc.h"
 #include "check.h"
 
+#include <unistd.h>
+
 #include "tensor/internal.h"
 
 static void opens_the_cpu(void **state)
@@ -14,6 +16,24 @@ static void opens_the_cpu(void **state)
     assert_string_equal(ct_message(dev), "");
     assert_true(ct_memory(dev).limit > 1000000);
     ct_device_close(dev);
+}
+
+/* One process for each core, or more than there are cores. */
+static void tells_of_too_many_processes(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS" };
+    const ct_device_options one = { .threads = 1 };
+    char cores[32];
+    snprintf(cores, sizeof cores, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    for (int i = 0; i < 4; i++) {
+        setenv(names[i / 2], i % 2 ? "100000" : cores, true);
+        ct_device *dev = ct_device_open_with("cpu", &one);
+        const char *remark = strstr(ct_device_description(dev), "slow: 100000 processes");
+        assert_true(i % 2 ? remark && strstr(remark, "OMP_NUM_THREADS") : !remark);
+        ct_device_close(dev);
+        unsetenv(names[i / 2]);
+    }
 }
 
 static void refuses_what_is_no_device(void **state)
@@ -223,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_the_cpu),
+        cmocka_unit_test(tells_of_too_many_processes),
         cmocka_unit_test(refuses_what_is_no_device),
         cmocka_unit_test(refuses_threads_without_end),
         cmocka_unit_test(falls_back_to_the_cpu),

@@ -53,7 +53,8 @@ static void words(void **state)
 {
     (void)state;
     double d;
-    static const char *const missing[] = { "", "?", "NA", "na", "NaN", "nan", "-nan", "null", "NULL" };
+    static const char *const missing[] = { "",    "?",   "NA",   "na",   "N/A", "n/a",
+                                           "NaN", "nan", "-nan", "null", "NULL" };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         d = 1;
         assert_int_equal(read(missing[i], &d), CT_NUMBER_MISSING);

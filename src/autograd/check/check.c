@@ -19,7 +19,7 @@ bool ct__check_fail(ct__check *k, ct_status status)
     return false;
 }
 
-/* The tape's error becomes the check's, and the device's message. */
+/* Makes the tape's error the check's, and its message the device's. */
 static bool fail_as_tape(ct__check *k)
 {
     return ct__check_fail(k, ct__fail(k->device, ct_tape_status(k->tape), "%s", ct_tape_message(k->tape)));
@@ -52,7 +52,7 @@ static bool fetch(ct__check *k, ct_tensor *t, double *out)
     return (wide && status == CT_OK) || ct__check_fail(k, status);
 }
 
-/* A new tensor; NULL where the check has failed. */
+/* A new tensor; NULL if the check has failed. */
 static ct_tensor *tensor_of(ct__check *k, const double *data, ct_shape shape, ct_dtype dtype)
 {
     ct_tensor *wide = ct_from(k->device, CT_F64, shape, data);
@@ -72,7 +72,7 @@ static ct_var leaf_of(ct__check *k, const double *data, ct_shape shape, ct_dtype
 
 /* -- outputs --------------------------------------------------------------------------------------------- */
 
-/* Without those for the rule. */
+/* The number of outputs without those of ct_rule_out. */
 static int output_count(ct_var first)
 {
     const ct_node *node = ct__node(first);
@@ -217,7 +217,7 @@ static bool take_inputs(ct__check *k, ct_tensor *const *in, ct_dtype dtype)
     return true;
 }
 
-/* Applies the op once: the outputs' shapes, and whether a gradient flows. */
+/* Applies the op once, to take the outputs' shapes and to see whether a gradient flows. */
 static bool take_outputs(ct__check *k)
 {
     ct_var v[CT_MAX_INPUTS], first;
@@ -231,8 +231,8 @@ static bool take_outputs(ct__check *k)
         if (ct__is_half(k->out_dtype[o]))
             return ct__check_fail(
                 k, ct__fail(k->device, CT_EDTYPE,
-                            "gradcheck of %s: output %d is %s, whose rounding no difference sees "
-                            "through: check it in f64",
+                            "gradcheck of %s: output %d is %s, too coarse for finite differences: "
+                            "check it in f64",
                             k->op->name, o, ct_dtype_name(k->out_dtype[o])));
         k->out_offset[o + 1] = k->out_offset[o] + ct_shape_count(k->out_shape[o]);
         k->differentiable = k->differentiable || ct_var_needs_grad(y);

@@ -1,5 +1,5 @@
-/* An op as a function from R^N to R^M, with its first and second derivatives: what compare.c compares. All
- * numbers are doubles on the host; the op computes in its own dtype. */
+/* An op as a function from R^N to R^M, with its first and second derivatives, for compare.c. All numbers are
+ * doubles on the host; the op computes in its own dtype. */
 #ifndef CT_AUTOGRAD_CHECK_H
 #define CT_AUTOGRAD_CHECK_H
 
@@ -31,7 +31,7 @@ typedef struct ct__check {
     ct_status status; /* the first failure; everything returns false after it */
 
     int n;
-    ct_tensor *in[CT_MAX_INPUTS]; /* own; the floating ones in the dtype asked for */
+    ct_tensor *in[CT_MAX_INPUTS]; /* owned; the floating ones in the requested dtype */
     bool floating[CT_MAX_INPUTS];
     int leaf[CT_MAX_INPUTS], n_leaves; /* the floating ones */
     ct_shape shape[CT_MAX_INPUTS];
@@ -44,26 +44,26 @@ typedef struct ct__check {
     int64_t out_offset[CT_MAX_OUTPUTS + 1];
 
     int64_t N, M;
-    double *x, *y;       /* the inputs as given; the outputs there        */
-    double eps;          /* of the least precise dtype that takes part    */
-    bool differentiable; /* whether a gradient flows from some input      */
+    double *x, *y;       /* the given inputs; the outputs at them    */
+    double eps;          /* of the least precise dtype involved      */
+    bool differentiable; /* whether a gradient flows from some input */
 
     double *work; /* for one tensor */
     struct ct__check_block *blocks;
 } ct__check;
 
-/* Evaluates the job's op at its inputs, the floating ones converted to `dtype`. Close it whatever came
- * back. */
+/* Evaluates the job's op at its inputs, the floating ones converted to `dtype`. Close the check whatever it
+ * returns. */
 ct_status ct__check_open(ct__check *k, const ct__job *job, ct_dtype dtype);
 void ct__check_close(ct__check *k);
 
-/* n zeros (none is one), until ct__check_close; NULL when memory is exhausted. */
+/* n zeros (at least one), valid until ct__check_close. NULL if memory is exhausted. */
 double *ct__check_numbers(ct__check *k, int64_t n);
 
-/* The first failure is the check's. Returns false. */
+/* Keeps the first failure as the check's. Returns false. */
 bool ct__check_fail(ct__check *k, ct_status status);
 
-/* y(x); where a factorisation fails the outputs are NaN and it is no error. */
+/* y(x). If a factorisation fails, the outputs are NaN, which is no error. */
 bool ct__check_evaluate(ct__check *k, const double *x, double *y);
 /* bar = (dy/dx)ᵀ c, by an unrecorded sweep */
 bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *bar);
@@ -73,17 +73,17 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
 
 /* -- difference.c: derivatives of a curve in R^m at t = 0 ------------------------------------------------ */
 
-/* value[0..m) at t; false where it cannot be computed at all. NaN is a value. */
+/* Computes value[0..m) at t. Returns false if that is impossible; NaN is a value. */
 typedef bool ct__curve(ct__check *k, double t, double *value, void *context);
 
 typedef struct ct__ladder {
     double step;
     int levels;
-    double *slope, *error; /* m each: the result                      */
-    double *table;         /* two rows of the table, then two values  */
+    double *slope, *error; /* m each: the result                     */
+    double *table;         /* two rows of the table, then two values */
 } ct__ladder;
 
-/* Of one step where the options give one. Where memory is exhausted the check has failed. */
+/* A ladder of steps, or the one step that the options give. If memory is exhausted, the check has failed. */
 ct__ladder ct__ladder_new(ct__check *k, int64_t m);
 /* Halves the step until all entries have converged to `goal` relative to the largest, or the ladder ends. */
 bool ct__differentiate(ct__check *k, ct__curve *f, void *context, int64_t m, ct__ladder *l, double goal);

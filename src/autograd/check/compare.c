@@ -3,7 +3,8 @@
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar
- *   symmetry      <h_x(v), d> = <h_x(d), v>: a rule that is right at x alone is no gradient around it
+ *   symmetry      <h_x(v), d> = <h_x(d), v>: fails for a rule that is right at x alone, which is not the
+ *                 gradient of a function
  * Differences are central, extrapolated to step 0 (difference.c). */
 #include "compare.h"
 
@@ -42,7 +43,7 @@ static void normal(ct__check *k, uint64_t stream, double *out, int64_t n)
     ct_release(t);
 }
 
-/* A direction along one input (-1: along all), in units of each input's scale, symmetric where the input
+/* A direction along input `which` (-1: along all), in units of each input's scale; symmetric if the input
  * is. */
 static void direction(ct__check *k, int which, uint64_t stream, double *out)
 {
@@ -59,11 +60,11 @@ static void direction(ct__check *k, int which, uint64_t stream, double *out)
     }
 }
 
-/* What rounding of numbers of this size costs a difference with the steps of a ladder. */
+/* The rounding error of a ladder's difference of numbers of this size. */
 static double noise(const ct__check *k, double size) { return 2048 * k->eps * size; }
 
-/* A check of one number, a sum of terms: `terms` is the sum of their sizes, `size` that of what differences
- * were taken of. */
+/* Checks one number, a sum of terms. `terms` is the sum of their magnitudes; `size` is the magnitude of the
+ * numbers that were differenced. */
 static void check_one(ct__check *k, ct__report *r, double tolerance, const char *what, double analytic,
                       double numeric, double terms, double size)
 {
@@ -72,7 +73,7 @@ static void check_one(ct__check *k, ct__report *r, double tolerance, const char 
     ct__conclude(r, &w, tolerance, what, "");
 }
 
-/* A check of every entry of input i's cotangent: against the reference, where that is NULL against its own
+/* Checks every entry of input i's cotangent against the reference or, if that is NULL, against its own
  * transpose. */
 static void check_entries(ct__check *k, ct__report *r, double tolerance, const char *what, int i,
                           const double *bar, const double *reference, double floor)
@@ -122,8 +123,8 @@ static bool gradient_objective(ct__check *k, double t, double *value, void *cont
 
 /* -- first order ----------------------------------------------------------------------------------------- */
 
-/* <bar, along>, the rule's derivative along n numbers, against the slope of a curve. `size` is that of the
- * curve's values. */
+/* Checks <bar, along>, the rule's derivative along n numbers, against the slope of a curve. `size` is the
+ * magnitude of the curve's values. */
 static bool check_slope(ct__check *k, ct__report *r, double tolerance, const char *what, ct__curve *curve,
                         ct__point *p, const double *bar, const double *along, int64_t n, double size)
 {
@@ -148,7 +149,7 @@ static bool check_directions(ct__check *k, ct__report *r, double tolerance, ct__
     return true;
 }
 
-/* Symmetric inputs: the cotangent is symmetric [to rounding]. */
+/* Checks that the cotangents of symmetric inputs are symmetric, up to rounding. */
 static void check_symmetry(ct__check *k, ct__report *r, double tolerance, const double *x_bar)
 {
     for (int i = 0; i < k->n; i++) {
@@ -171,7 +172,8 @@ static void name_entry(const ct__check *k, int i, int64_t at, char *where, size_
              ct__place(k->shape[i], at % k->count[i], in_at, sizeof in_at));
 }
 
-/* The columns of input i. Where that is symmetric an entry stands for its mirror image, too. */
+/* Checks the Jacobian's columns of input i. If the input is symmetric, an entry also stands for its mirror
+ * image. */
 static bool check_columns(ct__check *k, ct__report *r, double tolerance, ct__point *p, ct__ladder *steps,
                           double *along, double *J, int i)
 {
@@ -202,7 +204,7 @@ static bool check_columns(ct__check *k, ct__report *r, double tolerance, ct__poi
     return true;
 }
 
-/* Every entry of the Jacobian: rows by sweeps from unit cotangents, columns by differences. */
+/* Checks every entry of the Jacobian: rows by sweeps from unit cotangents, columns by differences. */
 static bool check_jacobian(ct__check *k, ct__report *r, double tolerance, ct__point *p)
 {
     double *J = ct__check_numbers(k, k->N * k->M), *unit = ct__check_numbers(k, k->M);

@@ -7,7 +7,7 @@
 
 #define LEVELS 14
 
-/* Smaller steps help next to a kink or a pole; in f32 rounding forbids them. */
+/* Smaller steps help near a kink or a pole; in f32 rounding errors forbid them. */
 ct__ladder ct__ladder_new(ct__check *k, int64_t m)
 {
     const double step = k->options.step;

@@ -1,7 +1,7 @@
 /* Checking a backward rule against finite differences of the forward (compare.c says how).
  *
- * f32 inputs are checked so in f64, where differences are exact enough to tell; then the f32 gradients are
- * compared with the f64 ones entry by entry. An op that refuses f64 is checked by differences in f32. */
+ * f32 inputs are converted to f64, where differences are accurate enough. Then the f32 gradients are compared
+ * with the f64 ones entry by entry. An op that refuses f64 is checked by differences in f32. */
 #include <cotangent/gradcheck.h>
 
 #include <float.h>
@@ -51,7 +51,7 @@ static ct_status run_job(const ct__job *j, ct__report *r)
     return status;
 }
 
-/* The last line of the report, and what it comes to. */
+/* Writes the report's last line and returns the verdict. */
 static ct_status summary(ct_device *device, const char *name, ct__report *r, ct_status status)
 {
     if (status)

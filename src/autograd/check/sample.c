@@ -1,5 +1,5 @@
-/* Drawing inputs for an op. Input i of seed s is a function of (s, i, shape) alone: the same numbers in every
- * dtype (rounded) and on every device. */
+/* Draws inputs for an op. Input i of seed s is a function of (s, i, shape) alone, so every dtype (rounded)
+ * and every device gets the same numbers. */
 #include "sample.h"
 
 #include <math.h>
@@ -60,10 +60,10 @@ static bool begin(ct_sample *s, int i, ct_shape *shape)
     return true;
 }
 
-/* Element `at` of what the numbers x become; n is their last extent. */
+/* Computes element `at` of the edited numbers from the drawn numbers x, whose last extent is n. */
 typedef double edit(const double *x, int64_t at, int64_t n, const double *p);
 
-/* t, which is taken over, edited on the host. */
+/* Edits t, which is taken over, on the host. */
 static ct_tensor *edited(ct_sample *s, ct_tensor *t, edit *e, const double *p)
 {
     const ct_shape shape = ct_tensor_shape(t);
@@ -80,14 +80,14 @@ static ct_tensor *edited(ct_sample *s, ct_tensor *t, edit *e, const double *p)
     return result;
 }
 
-/* p: the number of values, and they */
+/* p: the number of values, then the values */
 static double to_values(const double *x, int64_t at, int64_t n, const double *p)
 {
     (void)n;
     return p[1 + (int)(x[at] * p[0])];
 }
 
-/* One number in twelve becomes a zero, of its sign. */
+/* One number in twelve becomes a zero with the same sign. */
 static double to_some_zeros(const double *x, int64_t at, int64_t n, const double *p)
 {
     (void)n, (void)p;
@@ -117,7 +117,7 @@ static double to_spd(const double *x, int64_t at, int64_t n, const double *p)
     return sum / (double)n + (row == col);
 }
 
-/* Diagonal 1 + |r|, off it r / (n + 1), zero in the other triangle: p[0] is 1 for upper. */
+/* 1 + |r| on the diagonal, r / (n + 1) off it, zero in the other triangle; p[0] is 1 for upper. */
 static double to_triangle(const double *x, int64_t at, int64_t n, const double *p)
 {
     int64_t row = at / n % n, col = at % n;
@@ -125,7 +125,7 @@ static double to_triangle(const double *x, int64_t at, int64_t n, const double *
     return (col < row) != (p[0] != 0) ? x[at] / (double)(n + 1) : 0;
 }
 
-/* r / (n + 1), and 2 + |r| at a permutation's places: a cycle of the first three rows, so that det > 0. */
+/* r / (n + 1), but 2 + |r| at a permutation's places. It is a cycle of the first three rows, so det > 0. */
 static double to_invertible(const double *x, int64_t at, int64_t n, const double *p)
 {
     (void)p;
@@ -133,7 +133,7 @@ static double to_invertible(const double *x, int64_t at, int64_t n, const double
     return col == place ? 2 + fabs(x[at]) : x[at] / (double)(n + 1);
 }
 
-/* Draws input i: numbers that are uniform on [0, 1) or standard normal, edited. */
+/* Draws input i: uniform numbers in [0, 1) or standard normal ones, then edited. */
 static void draw(ct_sample *s, int i, ct_shape shape, ct__sample_kind kind, bool uniform, edit *e,
                  const double *p)
 {

@@ -1,4 +1,4 @@
-/* The driver's side of an op's `sample`: what it asks for, and the inputs it gets. */
+/* The driver's side of an op's `sample`: its request, and the inputs that it gets. */
 #ifndef CT_AUTOGRAD_SAMPLE_H
 #define CT_AUTOGRAD_SAMPLE_H
 
@@ -17,23 +17,23 @@ typedef enum ct__sample_kind {
     CT__SAMPLE_INDEX,
 } ct__sample_kind;
 
-/* Set the first group, call ct__sample_draw, read the second, finish with ct__sample_clear. */
+/* Set the first group, call ct__sample_draw, read the second group, and finish with ct__sample_clear. */
 struct ct_sample {
     ct_device *device;
-    ct_dtype dtype; /* of the floating inputs; the draws of f32 are those of f64, rounded */
+    ct_dtype dtype; /* of the floating inputs; f32 draws are f64 draws, rounded */
     int64_t size;
     ct_shape batch; /* dimensions put before every input, unless the op samples unbatched */
     uint64_t seed;
     int variant;
 
-    int n_variants; /* 1 where the op declares none */
+    int n_variants; /* 1 if the op declares none */
     int n_in;
     ct_tensor *in[CT_MAX_INPUTS]; /* contiguous */
     ct__sample_kind kind[CT_MAX_INPUTS];
     uint64_t symmetric; /* bit i: input i is symmetric */
     bool unbatched;
     bool batched; /* some input has the batch dimensions */
-    bool kinks;   /* no differences can be taken there */
+    bool kinks;   /* differences cannot be taken at these inputs */
     _Alignas(16) unsigned char attr[CT__SAMPLE_ATTR];
     size_t attr_size; /* 0: none */
     ct_status status; /* of the drawing; the message is the device's */

@@ -69,7 +69,7 @@ void ct_prim_fill(ct_call *c, ct_view dst, double value)
     if (ct__usable(c, &dst)) CT__DO(c, fill, &dst, value);
 }
 
-/* v, or in *room what it is broadcast to; NULL where the call has failed. */
+/* v itself or, in *room, v broadcast to out's shape; NULL if the call has failed. */
 static const ct_view *spread_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
@@ -116,7 +116,8 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
     while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
-    if (!ct_require(c, fits, CT_ESHAPE, "a reduction keeps an extent, or makes it 1")) return;
+    if (!ct_require(c, fits, CT_ESHAPE, "each extent of a reduction's result must be the input's, or 1"))
+        return;
     if (ct__count(&out) == 1 && ct__is_contiguous(&x)) { /* as one row */
         const int64_t count = ct__count(&x), one = 1;
         x.ndim = out.ndim = 1;
@@ -126,7 +127,7 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
     CT__DO(c, reduce, f, &x, &out);
 }
 
-/* All of a contiguous x as one column. */
+/* Views a contiguous x as one column. */
 static bool one_column(ct_call *c, ct_view *x)
 {
     if (!ct_require(c, ct__is_contiguous(x), CT_EINVAL, "ct_prim_flag without an out needs a contiguous x"))
@@ -145,7 +146,7 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     if (!ct_require(c, what && why && ct__dim(&x, -1) == 1, CT_EINVAL,
                     "ct_prim_flag needs a message, and a column for each member"))
         return;
-    /* If an earlier factorisation may be what made x not finite, and this is known only later, its own
+    /* If an earlier factorisation may have made x not finite, and the device reports that only later, its own
      * message is used. */
     if (domain == CT_FINITE && ct__call_failure(c)->suspected) ct__note_suspect(c);
     CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
@@ -195,7 +196,7 @@ void ct_prim_group_by(ct_call *c, ct_view index, ct_view groups)
         CT__DO(c, group_by, &index, &groups);
 }
 
-/* v is (n0, n1, n2), contiguous, of G's dtype. */
+/* Whether v is (n0, n1, n2), contiguous, of G's dtype. */
 static bool is_pile(ct_call *c, const ct_view *v, const ct_view *G, int64_t n0, int64_t n1, int64_t n2)
 {
     return ct__one_floating(c, v, G) &&

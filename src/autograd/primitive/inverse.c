@@ -1,7 +1,7 @@
 /* The primitives that invert, and their adjoints. */
 #include "primitive.h"
 
-/* whole is square; part is so, too, or a column for a diagonal, of the same extent. */
+/* Whether `whole` is square, and `part` is square or a column (for a diagonal) of the same extent. */
 static bool match(ct_call *c, const ct_view *whole, const ct_view *part)
 {
     const int64_t n = ct__dim(part, -2), cols = ct__dim(part, -1);
@@ -70,7 +70,7 @@ static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
     shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
     return ct__one_dtype(c, root, out) &&
            ct_require(c, ct_shape_equal(ct__shape(root), shape) && ct__is_contiguous(root), CT_ESHAPE,
-                      "the root of an inverse is a triangle for each matrix, contiguous");
+                      "the root must hold a packed triangle for each matrix, contiguous");
 }
 
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
@@ -91,7 +91,8 @@ void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_
     if (!ct_require(c, ct__dim(&src, -1) == ct__dim(&dst, -1) && ct__dim(&src, -2) == ct__dim(&dst, -2),
                     CT_ESHAPE, "a permutation of rows keeps the shape"))
         return;
-    order = ct_view_unsqueeze(order, -1); /* (..., n, 1): its batch is then all but the last two */
+    order =
+        ct_view_unsqueeze(order, -1); /* (..., n, 1), so that its batch is all but the last two dimensions */
     if (ct__spread_batch(c, &order, &dst)) CT__DO(c, permute_rows, &src, &order, back, &dst);
 }
 
@@ -103,6 +104,6 @@ void ct_prim_lu_det(ct_call *c, ct_view A, ct_view log_abs, ct_view sign)
     if (ct_require(c,
                    ct_shape_equal(batch, ct__shape(&log_abs)) && ct__same_shape(&log_abs, &sign) &&
                        ct__is_contiguous(&log_abs) && ct__is_contiguous(&sign),
-                   CT_ESHAPE, "a determinant is one number for each matrix, contiguous"))
+                   CT_ESHAPE, "log_abs and sign must hold one number for each matrix, contiguous"))
         CT__DO(c, lu_det, &A, &log_abs, &sign, ct__call_failure(c));
 }

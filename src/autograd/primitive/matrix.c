@@ -3,7 +3,7 @@
 
 /* -- products -------------------------------------------------------------------------------------------- */
 
-/* v, or in *room what its batch is broadcast to; NULL where the call has failed. */
+/* v itself or, in *room, v with its batch broadcast to out's; NULL if the call has failed. */
 static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
@@ -103,7 +103,7 @@ static bool are_reflectors(ct_call *c, const ct_view *A, const ct_view *tau)
            ct_require(c,
                       A->ndim >= 2 && tau->ndim >= 2 && ct__dim(tau, -2) == 1 &&
                           ct__dim(tau, -1) == (m < n ? m : n),
-                      CT_ESHAPE, "reflectors are one for each column, or row where there are fewer");
+                      CT_ESHAPE, "tau must hold min(rows, columns) numbers for each matrix, contiguous");
 }
 
 void ct_prim_qr(ct_call *c, double rank_tolerance, ct_view A, ct_view tau)
@@ -123,6 +123,6 @@ void ct_prim_tri_rcond(ct_call *c, ct_view R, ct_view out)
 {
     if (ct__one_dtype(c, &R, &out) && ct__square(c, &R) &&
         ct_require(c, out.ndim == R.ndim && ct__dim(&out, -1) == 1 && ct__dim(&out, -2) == 1, CT_ESHAPE,
-                   "a condition is one number for each matrix"))
+                   "the result must hold one number for each matrix"))
         CT__DO(c, tri_rcond, &R, &out);
 }

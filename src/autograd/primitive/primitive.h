@@ -1,13 +1,13 @@
-/* What the primitives share. Each primitive checks its views, broadcasts the inputs to the output,
- * and calls the backend. */
+/* Shared by the primitives. Each primitive checks its views, broadcasts the inputs to the output, and calls
+ * the backend. */
 #ifndef CT_AUTOGRAD_PRIMITIVE_H
 #define CT_AUTOGRAD_PRIMITIVE_H
 
 #include "autograd/internal.h"
 
-/* Each of these returns whether the call goes on; if not, it has failed. */
+/* Each of these returns whether its condition holds; if not, the call has failed. */
 
-/* v is there, and on the call's device. What is refused, rarely, is said elsewhere. */
+/* v is a view on the call's device. Refusals are rare, so their code is out of line. */
 bool ct__refuse_view(ct_call *c, const ct_view *v);
 static inline bool ct__usable(ct_call *c, const ct_view *v)
 {
@@ -21,8 +21,8 @@ static inline bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view 
            ((v->dtype == out->dtype && v->dtype != CT_I64) || ct__refuse_dtypes(c, v, out));
 }
 bool ct__one_dtype(ct_call *c, const ct_view *v, const ct_view *out);
-/* v likewise, and broadcasts it: to out's shape; to out's batch (all but the last two dimensions), with its
- * own matrix. */
+/* The same for v, which is then broadcast: to out's shape; or, keeping its own matrix, to out's batch (all
+ * but the last two dimensions). */
 bool ct__spread(ct_call *c, ct_view *v, const ct_view *out);
 bool ct__spread_batch(ct_call *c, ct_view *v, const ct_view *out);
 /* v is a square matrix, or a batch of them. */

@@ -1,5 +1,5 @@
-/* A symmetric positive definite C in three blocks: the device's own sweep where it has one and the blocks lie
- * as it wants them, else block by block.
+/* A symmetric positive definite C in three blocks. Uses the device's own sweep if it has one that takes the
+ * blocks' layout; else works block by block.
  *
  *     C = [ C11     ]    L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ
  *         [ C21 C22 ]    M11 = L11⁻¹,     M22 = L22⁻¹,      M21 = -M22 L21 M11
@@ -65,8 +65,7 @@ void ct_prim_flag_pivots(ct_call *c, double tolerance, ct_view C_diagonal, ct_vi
 
 /* -- in one pass ----------------------------------------------------------------------------------------- */
 
-/* The n1×n1 and n2×n2 blocks as the rectangle that packed_sweep of backend.h takes; no view if they are
- * none. */
+/* The blocks as the rectangle that packed_sweep (backend.h) takes; no view if they do not form one. */
 static ct_view rectangle_of(const blocks *C)
 {
     const ct_view *B11 = &C->B11, *B21 = &C->B21, *B22 = &C->B22;

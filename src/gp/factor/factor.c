@@ -33,20 +33,27 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
                          .diagonal = ct_scratch(c, dtype, ct_shape1(n)) };
 }
 
+/* M = the block of C at (row, col), without the noise; on the diagonal its lower triangle. */
+static void covariance(ct_call *c, const ct__system *s, ct_view M, int64_t row, int64_t col)
+{
+    const ct_view x = ct__rows(s->X, row, row + ct_view_dim(M, 0)),
+                  z = row == col ? ct_no_view() : ct__rows(s->X, col, col + ct_view_dim(M, 1));
+    ct_prim_covariance(c, s->program, s->theta, x, z, row == col, M);
+}
+
 static void build(ct_call *c, const ct__system *s)
 {
     const ct__packed *C = &s->C;
-    if (C->grid.group) {
-        ct__grid_build(c, &C->grid, s->program, s->theta, s->X, s->noise, s->matrix);
-        return;
-    }
-    ct_view X1 = ct__rows(s->X, 0, C->n1);
-    ct_prim_covariance(c, s->program, s->theta, X1, ct_no_view(), true, C->A11);
-    if (C->n2) {
-        ct_view X2 = ct__rows(s->X, C->n1, C->n1 + C->n2);
-        ct_prim_covariance(c, s->program, s->theta, X1, X2, false, C->A21t);
-        ct_prim_covariance(c, s->program, s->theta, X2, ct_no_view(), true, C->A22);
-    }
+    const ct__grid *g = &C->grid;
+    for (int64_t j = g->col; j < g->tiles; j += g->cols)
+        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows) {
+            const ct_view tile = ct__grid_stack(g, C->tiles, j, i, i + 1);
+            if (i == j) ct_prim_fill(c, tile, 0);
+            covariance(c, s, tile, i * g->b, j * g->b);
+        }
+    if (!g->group) covariance(c, s, C->A11, 0, 0);
+    if (C->n2) covariance(c, s, C->A21t, 0, C->n1);
+    if (C->n2) covariance(c, s, C->A22, C->n1, C->n1);
     ct__packed_add_diagonal(c, C, s->noise);
 }
 
@@ -55,8 +62,8 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
     const bool failed_before = ct_failure_known(c);
     const double tolerance = ct__gp_rounding(s->alpha.dtype);
     build(c, s);
-    if (s->C.grid.group && !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix,
-                                           ct_view_squeeze(s->alpha, 1), s->diagonal))
+    if (s->C.grid.group &&
+        !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix, s->alpha, s->diagonal))
         return false;
     if (!s->C.grid.group)
         ct_prim_sweep_blocks(c, inverse, tolerance, s->C.A11, s->C.A21, s->C.A22, s->alpha, s->diagonal);
@@ -68,11 +75,7 @@ void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view
                          ct_view X_bar)
 {
     const ct__packed *C = &s->C;
-    if (C->grid.group) {
-        ct__grid_contract(c, &C->grid, s->program, s->theta, s->X, s->matrix, ct_view_squeeze(s->alpha, 1),
-                          theta_bar);
-        return;
-    }
+    const ct__grid *g = &C->grid;
     const ct__slopes k = { .program = s->program,
                            .theta = s->theta,
                            .X = s->X,
@@ -81,10 +84,13 @@ void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view
                            .theta_bar = theta_bar,
                            .X_bar = X_bar };
     ct__slopes_clear(c, &k);
-    ct__slopes_add(c, &k, C->A11, 0, 0);
-    if (!C->n2) return;
-    ct__slopes_add(c, &k, C->A21t, 0, C->n1);
-    ct__slopes_add(c, &k, C->A22, C->n1, C->n1);
+    for (int64_t j = g->col; j < g->tiles; j += g->cols)
+        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows)
+            ct__slopes_add(c, &k, ct__grid_stack(g, C->tiles, j, i, i + 1), i * g->b, j * g->b);
+    if (!g->group) ct__slopes_add(c, &k, C->A11, 0, 0);
+    if (C->n2) ct__slopes_add(c, &k, C->A21t, 0, C->n1);
+    if (C->n2) ct__slopes_add(c, &k, C->A22, C->n1, C->n1);
+    if (g->group && ct__grid_meet(c, g)) ct__grid_sum(c, g, theta_bar);
 }
 
 /* -- derivatives ----------------------------------------------------------------------------------------- */

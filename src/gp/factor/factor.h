@@ -22,7 +22,7 @@ typedef struct ct__system {
  * succeeded. */
 double ct__gp_rounding(ct_dtype dtype);
 /* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, 1) becomes r, of n elements. in: theta,
- * X, r, noise. If `square`, a small matrix is stored as a square. On a grid (mpi/grid.h) the matrix is this
+ * X, r, noise. If `square`, a small matrix is stored as a square. On a grid (tiles/grid.h) the matrix is this
  * process's tiles, and the functions below are collective. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square, ct__grid grid);

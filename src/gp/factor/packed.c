@@ -124,8 +124,13 @@ static void add_diagonal(ct_call *c, ct_view A, ct_view line)
 
 void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line)
 {
-    int64_t n = C->n1 + C->n2;
+    const ct__grid *g = &C->grid;
+    const int64_t n = C->n1 + C->n2;
     line = ct_view_broadcast(line, ct_shape1(n));
+    for (int64_t i = 0; i < g->tiles; i++)
+        if (ct__grid_owns(g, i))
+            add_diagonal(c, ct__grid_stack(g, C->tiles, i, i, i + 1), ct__grid_part(g, line, 0, i));
+    if (g->group) return;
     add_diagonal(c, C->A11, ct__rows(line, 0, C->n1));
     if (C->n2) add_diagonal(c, C->A22, ct__rows(line, C->n1, n));
 }

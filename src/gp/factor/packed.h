@@ -43,8 +43,8 @@ typedef struct ct__packed {
 ct__packed ct__packed_of(ct_view rectangle, int64_t n);
 /* The same views of a lower triangle in an (n, n) matrix: all of it is A11, and n2 = 0. */
 ct__packed ct__packed_of_square(ct_view square, int64_t n);
-/* A matrix over many processes. Of the functions below it has packed_diagonal, those that solve, and
- * packed_inverse_diagonal, which are then collective. */
+/* A matrix over many processes. Of the functions below it has packed_add_diagonal and, then collective,
+ * packed_diagonal, those that solve, and packed_inverse_diagonal. */
 ct__packed ct__packed_on(const ct__grid *grid, ct_view tiles);
 /* Row i of the lower triangle up to the diagonal, in two parts; the second is no view if i < n1. */
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2]);

@@ -10,10 +10,8 @@
 #include "gp/model/crc64.h"
 
 /* These two are never changed. */
-static ct_group one = { .all = { .size = 1 }, .rows = 1, .cols = 1 };
-static ct_group no_memory = { .all = { .size = 1 },
-                              .rows = 1,
-                              .cols = 1,
+static ct_group one = { .line = { { .size = 1 } } };
+static ct_group no_memory = { .line = { { .size = 1 } },
                               .status = CT_ENOMEM,
                               .message = "no memory for a group of processes" };
 
@@ -26,13 +24,13 @@ CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *form
     va_end(args);
 }
 
-bool ct__group_sent(ct_group *g, int error)
+/* Whether MPI has made no error. After one the processes no longer stand at the same place. */
+static bool sent(ct_group *g, int error)
 {
     char text[256] = "";
-    if (!error) return true;
-    g->transport->describe(error, text);
-    fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
-    return false;
+    if (error) g->transport->describe(error, text);
+    if (error) fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
+    return !g->status;
 }
 
 /* -- the module ------------------------------------------------------------------------------------------ */
@@ -47,8 +45,7 @@ static void find_transport(ct_group *g)
     if (module) dlclose(module);
     if (!module)
         fail(g, CT_EUNSUPPORTED,
-             "there is no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one "
-             "process",
+             "no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one process",
              reason ? reason : CT__TRANSPORT_FILE);
     else if (!t || t->version != CT__TRANSPORT_VERSION)
         fail(g, CT_EUNSUPPORTED,
@@ -60,33 +57,24 @@ static void find_transport(ct_group *g)
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
-/* rows <= cols, rows * cols = size */
-static void arrange(ct_group *g)
-{
-    g->rows = 1;
-    for (int r = 1; r * r <= g->all.size; r++)
-        if (g->all.size % r == 0) g->rows = r;
-    g->cols = g->all.size / g->rows;
-    if (ct__group_sent(g, g->transport->split(&g->all, g->all.rank / g->cols, &g->row)))
-        ct__group_sent(g, g->transport->split(&g->all, g->rows + g->all.rank % g->cols, &g->col));
-}
-
 /* Without memory this process still does what is collective, so that the others do not wait for it. */
 static ct_group *open_group(int communicator, bool world)
 {
     ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
-    at->all.size = at->rows = at->cols = 1;
+    bool fine = g;
+    at->line[CT__ALL].size = 1;
     find_transport(at);
     if (at->status) return g ? g : &no_memory;
-    const int error = at->transport->open(communicator, world, g, &at->all, &at->started);
-    if (!error) arrange(at);
-    if (!g) at->transport->close(&at->all, at->started);
+    const int error = at->transport->open(communicator, world, &fine, at->line, &at->started);
+    if (!g) at->transport->close(at->line, at->started);
     if (!g) return &no_memory;
-    if (error && !g->all.communicator)
+    if (!g->line[CT__ALL].communicator)
         fail(g, CT_EIO, "MPI does not start: %s",
              world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
-    else if (error)
+    else if (!fine)
         fail(g, CT_ENOMEM, "a process has no memory for the group");
+    else
+        sent(g, error);
     return g;
 }
 
@@ -106,46 +94,68 @@ ct_group *ct_group_world(void) { return was_started_as_one_of_many() ? open_grou
 void ct_group_free(ct_group *g)
 {
     if (!g || g == &one || g == &no_memory) return;
-    if (g->transport) {
-        g->transport->close(&g->col, false);
-        g->transport->close(&g->row, false);
-        g->transport->close(&g->all, g->started);
-    }
+    if (g->transport) g->transport->close(g->line, g->started);
     free(g);
 }
 
 ct_status ct_group_status(const ct_group *g) { return g ? g->status : CT_EINVAL; }
 const char *ct_group_message(const ct_group *g) { return g ? g->message : "the group is NULL"; }
-int ct_group_rank(const ct_group *g) { return g ? g->all.rank : 0; }
-int ct_group_size(const ct_group *g) { return g ? g->all.size : 1; }
+int ct_group_rank(const ct_group *g) { return g ? g->line[CT__ALL].rank : 0; }
+int ct_group_size(const ct_group *g) { return g ? g->line[CT__ALL].size : 1; }
 
-/* -- meetings -------------------------------------------------------------------------------------------- */
+/* -- messages and meetings ------------------------------------------------------------------------------- */
+
+void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root)
+{
+    ct__line *l = &g->line[line];
+    if (!g->status && l->size > 1) sent(g, g->transport->broadcast(l, data, bytes, root));
+}
+
+bool ct__group_arrive(ct_group *g)
+{
+    for (int i = 0; i < CT__LINES; i++) sent(g, g->transport->wait(&g->line[i]));
+    return !g->status;
+}
+
+bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root)
+{
+    ct__group_begin(g, CT__ALL, data, bytes, root);
+    return ct__group_arrive(g);
+}
+
+bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root)
+{
+    return !g->status && sent(g, g->transport->reduce(&g->line[line], dtype, data, count, root));
+}
+
+bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
+{
+    return ct__group_reduce(g, CT__ALL, dtype, data, count, 0) &&
+           ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
+}
 
 /* One meeting. A status travels with the process that has it, the one of the lowest rank first. */
 static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool leaving, bool *all_leave,
                       int64_t *value)
 {
-    const int size = g->all.size;
-    char message[sizeof g->message] = "";
-    if (g->status) status = g->status;
-    if (g->status) return ct_device_fail(device, status, "%s", g->message);
-    int64_t told[] = { status ? size - g->all.rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
-    if (!ct__group_sent(g, g->transport->largest(&g->all, told, 4)))
-        return meet(g, device, status, leaving, all_leave, NULL);
+    const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
+    struct {
+        int64_t status;
+        char message[sizeof g->message];
+    } failure = { status, "" };
+    int64_t told[] = { status ? size - rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
+    if (!ct__group_total(g, CT_I64, told, 4)) return ct_device_fail(device, g->status, "%s", g->message);
     if (all_leave) *all_leave = told[2] == -1;
     if (value) *value = told[3];
-    if (!told[0]) {
-        if (leaving || !told[1]) return CT_OK;
-        return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
-    }
+    if (!told[0] && (leaving || !told[1])) return CT_OK;
+    if (!told[0]) return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
     const int failed = size - (int)told[0];
-    if (failed == g->all.rank) snprintf(message, sizeof message, "%s", ct_message(device));
-    int64_t code = status;
-    if (!ct__group_sent(g, ct__tell(g->transport, &g->all, message, sizeof message, failed)) ||
-        !ct__group_sent(g, ct__tell(g->transport, &g->all, &code, sizeof code, failed)))
-        return meet(g, device, status, leaving, all_leave, NULL);
-    if (failed == g->all.rank) return status;
-    return ct_device_fail(device, (ct_status)code, "process %d of %d: %.480s", failed, size, message);
+    if (failed == rank) snprintf(failure.message, sizeof failure.message, "%s", ct_message(device));
+    if (!ct__group_tell(g, &failure, sizeof failure, failed))
+        return ct_device_fail(device, g->status, "%s", g->message);
+    if (failed == rank) return status;
+    return ct_device_fail(device, (ct_status)failure.status, "process %d of %d: %.480s", failed, size,
+                          failure.message);
 }
 
 ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value)
@@ -157,27 +167,26 @@ ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void 
 {
     if (ct__group_is_one(g)) return status;
     status = meet(g, device, status, false, NULL, NULL);
-    if (status || ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0))) return status;
+    if (status || ct__group_tell(g, data, bytes, 0)) return status;
     return ct_device_fail(device, g->status, "%s", g->message);
 }
 
 ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what)
 {
-    if (ct__group_is_one(g)) return CT_OK;
-    int64_t high = (int64_t)(ct__crc64(data, bytes) >> 2), low = -high;
-    ct_status status = ct__group_meet(g, device, CT_OK, &high);
-    if (!status) status = ct__group_meet(g, device, CT_OK, &low);
-    if (status || high == -low) return status;
-    return ct_device_fail(device, CT_EINVAL, "%s differ between the processes: give all of them the same",
-                          what);
+    const uint64_t own = ct__crc64(data, bytes);
+    uint64_t first = own;
+    ct_status status = ct__group_take(g, device, CT_OK, &first, sizeof first);
+    if (own != first)
+        status = ct_device_fail(device, CT_EINVAL,
+                                "%s differ between the processes: give all of them the same", what);
+    return ct__group_meet(g, device, status, NULL);
 }
 
 ct_status ct__group_usable(const ct_group *g, ct_device *device)
 {
     if (g && g->status) return ct_device_fail(device, g->status, "%s", g->message);
     if (ct__group_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
-    return ct_device_fail(device, CT_EUNSUPPORTED,
-                          "a model over many processes lives on their CPUs: open \"cpu\"");
+    return ct_device_fail(device, CT_EUNSUPPORTED, "many processes hold a model on their CPUs: open \"cpu\"");
 }
 
 void ct__group_enter(ct_group *g)
@@ -189,14 +198,14 @@ ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
 {
     bool all_leave = false;
     if (ct__group_is_one(g) || --g->depth > 0) return status;
-    while (!all_leave && !g->status) status = meet(g, device, status, true, &all_leave, NULL);
+    do status = meet(g, device, status, true, &all_leave, NULL);
+    while (!all_leave && !g->status);
     return status;
 }
 
 ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
 {
     if (!g || (!data && bytes)) return CT_EINVAL;
-    if (g->status || ct__group_is_one(g)) return g->status;
-    ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0));
+    if (!ct__group_is_one(g)) ct__group_tell(g, data, bytes, 0);
     return g->status;
 }

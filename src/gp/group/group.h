@@ -15,24 +15,27 @@
 
 struct ct_group {
     const ct__transport *transport; /* NULL: one process, which talks to nobody */
-    ct__line all;
-    /* The processes as a grid of rows × cols, as square as it goes: process p is at (p / cols, p % cols). */
-    int rows, cols;
-    ct__line row, col; /* the processes of this one's row, in the order of their columns; of its column */
-    bool started;      /* MPI, by ct_group_world */
-    int depth;         /* of public calls in each other */
-    bool ahead;        /* for tests: all sweeps have room for two panels (grid.h) */
+    ct__line line[CT__LINES];
+    bool started; /* MPI, by ct_group_world */
+    int depth;    /* of public calls in each other */
+    bool ahead;   /* for tests: all sweeps have room for two panels (grid.h) */
     ct_status status;
     char message[512];
 };
 
-static inline bool ct__group_is_one(const ct_group *g) { return !g || g->all.size == 1; }
+static inline bool ct__group_is_one(const ct_group *g) { return !g || g->line[CT__ALL].size == 1; }
 
 /* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
 ct_status ct__group_usable(const ct_group *g, ct_device *device);
-/* Whether MPI made no error. After one the processes no longer stand at the same place: the group cannot be
- * used again. */
-bool ct__group_sent(ct_group *g, int error);
+/* Messages. They tell whether MPI has made no error. After one nothing more is sent, and all meetings fail,
+ * since the processes no longer stand at the same place. `begin` copies data from process `root` of a line to
+ * all of it, and `arrive` waits for that; `tell` copies data of a process to all, and waits. */
+void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root);
+bool ct__group_arrive(ct_group *g);
+bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root);
+/* data of process `root` of a line, or of all processes, = the sum of that of all, of integers the largest */
+bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root);
+bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count);
 /* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
  * not a group, and status is returned. The device gets the message. */
 void ct__group_enter(ct_group *g);

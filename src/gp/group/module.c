@@ -9,15 +9,11 @@
 
 #include "transport.h"
 
-_Static_assert(sizeof(MPI_Request) <= sizeof(ct__request) && sizeof(MPI_Comm) <= sizeof(uint64_t),
-               "numbers of 64 bits hold MPI's handles");
+#ifndef CT__PIECE /* smaller in a test */
+#    define CT__PIECE INT_MAX
+#endif
 
-static MPI_Comm comm_of(const ct__line *line)
-{
-    MPI_Comm comm;
-    memcpy(&comm, &line->communicator, sizeof comm);
-    return comm;
-}
+_Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "64 bits hold MPI's handle of a message");
 
 /* Takes `comm` over, whose errors are returned from now on. */
 static int keep(MPI_Comm comm, ct__line *line)
@@ -25,96 +21,87 @@ static int keep(MPI_Comm comm, ct__line *line)
     int error = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (!error) error = MPI_Comm_rank(comm, &line->rank);
     if (!error) error = MPI_Comm_size(comm, &line->size);
-    memcpy(&line->communicator, &comm, sizeof comm);
+    line->communicator = MPI_Comm_c2f(comm);
     return error;
-}
-
-static int open_all(int communicator, bool world, bool fine, ct__line *all, bool *started)
-{
-    int already = 0, ended = 0, level, all_fine = fine, error = MPI_Initialized(&already);
-    *started = false;
-    if (!error) error = MPI_Finalized(&ended);
-    if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
-    if (!already) {
-        error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-        *started = !error;
-    }
-    MPI_Comm own = MPI_COMM_NULL;
-    if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
-    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
-    if (error) return error;
-    error = keep(own, all);
-    return all_fine ? error : MPI_ERR_NO_MEM;
 }
 
 static int split(const ct__line *all, int colour, ct__line *part)
 {
-    MPI_Comm own = MPI_COMM_NULL;
-    int error = MPI_Comm_split(comm_of(all), colour, all->rank, &own);
+    MPI_Comm own;
+    const int error = MPI_Comm_split(MPI_Comm_f2c(all->communicator), colour, all->rank, &own);
     return error ? error : keep(own, part);
 }
 
-static void close_line(ct__line *line, bool started)
+static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started)
 {
-    MPI_Comm comm = comm_of(line);
-    if (line->communicator) MPI_Comm_free(&comm);
-    line->communicator = 0;
+    int already = 0, ended = 0, level, rows = 1, all_fine = *fine, error = MPI_Initialized(&already);
+    ct__line *all = &line[CT__ALL];
+    MPI_Comm own;
+    if (!error) error = MPI_Finalized(&ended);
+    if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
+    if (!already) error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    *started = !already && !error;
+    if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
+    if (!error) error = keep(own, all);
+    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
+    *fine = all_fine;
+    for (int r = 1; r * r <= all->size; r++)
+        if (all->size % r == 0) rows = r;
+    const int cols = all->size / rows;
+    if (!error) error = split(all, all->rank / cols, &line[CT__ROW]);
+    return error ? error : split(all, rows + all->rank % cols, &line[CT__COLUMN]);
+}
+
+static void close_lines(ct__line line[CT__LINES], bool started)
+{
+    for (int i = CT__LINES - 1; i >= 0; i--) {
+        MPI_Comm comm = MPI_Comm_f2c(line[i].communicator);
+        if (line[i].communicator) MPI_Comm_free(&comm);
+    }
     if (started) MPI_Finalize();
 }
 
-/* Counts of MPI are int: a large message goes as one of rows of numbers, and the numbers beside them. */
-static int broadcast(const ct__line *line, void *data, size_t bytes, int root, ct__request *request)
-{
-    enum { ROW = 1 << 16 };
-    MPI_Request begun = MPI_REQUEST_NULL;
-    int error;
-    if (bytes <= INT_MAX) {
-        error = MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm_of(line), &begun);
-    } else {
-        MPI_Datatype row;
-        const size_t rows = bytes / ROW;
-        error = rows > INT_MAX ? MPI_ERR_COUNT : MPI_Type_contiguous(ROW, MPI_BYTE, &row);
-        if (error) return error;
-        error = MPI_Type_commit(&row);
-        if (!error)
-            error = MPI_Bcast((char *)data + rows * ROW, (int)(bytes % ROW), MPI_BYTE, root, comm_of(line));
-        if (!error) error = MPI_Ibcast(data, (int)rows, row, root, comm_of(line), &begun);
-        MPI_Type_free(&row);
-    }
-    memcpy(request, &begun, sizeof begun);
-    return error;
-}
-
-static int wait_all(ct__request *request, int count)
+static int wait_all(ct__line *line)
 {
     int error = 0;
-    for (int i = 0; i < count; i++) {
-        MPI_Request begun;
-        memcpy(&begun, &request[i], sizeof begun);
-        const int own = MPI_Wait(&begun, MPI_STATUS_IGNORE);
+    for (int i = 0; i < line->messages; i++) {
+        MPI_Request message;
+        memcpy(&message, &line->message[i], sizeof message);
+        const int own = MPI_Wait(&message, MPI_STATUS_IGNORE);
         if (!error) error = own;
     }
+    line->messages = 0;
     return error;
 }
 
-static int sum(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root)
+/* Counts of MPI are int, so large messages go in pieces. All but the last one are waited for. */
+static int broadcast(ct__line *line, void *data, size_t bytes, int root)
 {
-    const MPI_Datatype type = dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    MPI_Request message;
+    const MPI_Comm comm = MPI_Comm_f2c(line->communicator);
+    char *at = data;
+    int error = line->messages == CT__MOST_MESSAGES ? wait_all(line) : 0;
+    for (; bytes > CT__PIECE && !error; at += CT__PIECE, bytes -= CT__PIECE)
+        error = MPI_Bcast(at, CT__PIECE, MPI_BYTE, root, comm);
+    if (!error) error = MPI_Ibcast(at, (int)bytes, MPI_BYTE, root, comm, &message);
+    if (!error) memcpy(&line->message[line->messages++], &message, sizeof message);
+    return error;
+}
+
+static int reduce(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root)
+{
+    const MPI_Datatype type = dtype == CT_I64 ? MPI_INT64_T : dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    const MPI_Op op = dtype == CT_I64 ? MPI_MAX : MPI_SUM;
     const size_t size = dtype == CT_F32 ? sizeof(float) : sizeof(double);
+    const bool own = line->rank == root;
     int error = 0;
     for (int64_t done = 0, some; done < count && !error; done += some) {
-        some = count - done < INT_MAX ? count - done : INT_MAX;
+        some = count - done < CT__PIECE ? count - done : CT__PIECE;
         char *at = (char *)data + (size_t)done * size;
-        const bool own = line->rank == root;
-        error = MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, MPI_SUM, root,
-                           comm_of(line));
+        error = MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root,
+                           MPI_Comm_f2c(line->communicator));
     }
     return error;
-}
-
-static int largest(const ct__line *line, int64_t *values, int count)
-{
-    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm_of(line));
 }
 
 static void describe(int error, char text[256])
@@ -127,11 +114,9 @@ static void describe(int error, char text[256])
 
 extern CT_API const ct__transport ct__mpi_transport;
 const ct__transport ct__mpi_transport = { .version = CT__TRANSPORT_VERSION,
-                                          .open = open_all,
-                                          .split = split,
-                                          .close = close_line,
+                                          .open = open_lines,
+                                          .close = close_lines,
                                           .broadcast = broadcast,
                                           .wait = wait_all,
-                                          .sum = sum,
-                                          .largest = largest,
+                                          .reduce = reduce,
                                           .describe = describe };

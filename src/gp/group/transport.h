@@ -7,43 +7,34 @@
 #define CT__TRANSPORT_FILE   "libcotangent-mpi.so"
 #define CT__TRANSPORT_SYMBOL "ct__mpi_transport"
 
-enum { CT__TRANSPORT_VERSION = 1 };
+enum { CT__TRANSPORT_VERSION = 2, CT__MOST_MESSAGES = 64 };
 
-/* Processes that talk together: a communicator of MPI. */
+/* Processes that talk together: a communicator of MPI in Fortran's numbering, and its messages that are on
+ * their way. */
 typedef struct ct__line {
-    uint64_t communicator; /* 0: none */
-    int rank, size;
+    int communicator; /* 0: none */
+    int rank, size, messages;
+    uint64_t message[CT__MOST_MESSAGES];
 } ct__line;
 
-/* A message that is on its way. */
-typedef uint64_t ct__request;
+/* The lines of a process: all processes, as a grid as square as it goes, no more rows than columns; those of
+ * its row of the grid, in the order of their columns; those of its column. */
+enum { CT__ALL, CT__ROW, CT__COLUMN, CT__LINES };
 
 /* Each function returns 0 or an error of MPI. All but `wait` and `describe` are collective. */
 typedef struct ct__transport {
     int version;
-    /* All processes of a communicator of Fortran's numbering, or with `world` of MPI_COMM_WORLD, for which
-     * MPI is started if it was not: *started, and then `close` of that line ends it. An error everywhere
-     * unless all processes are `fine`. */
-    int (*open)(int communicator, bool world, bool fine, ct__line *all, bool *started);
-    /* The processes of `all` with the same colour, in the order of their ranks. */
-    int (*split)(const ct__line *all, int colour, ct__line *part);
-    void (*close)(ct__line *line, bool started);
-    /* Begins to copy data from process `root` to all of the line, and waits for messages. */
-    int (*broadcast)(const ct__line *line, void *data, size_t bytes, int root, ct__request *request);
-    int (*wait)(ct__request *request, int count);
-    /* data of process `root` = the sum of all processes' data, always in the same order */
-    int (*sum)(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root);
-    /* Each value = the largest of all processes. */
-    int (*largest)(const ct__line *line, int64_t *values, int count);
+    /* The lines of a communicator of Fortran's numbering, or with `world` of MPI_COMM_WORLD, for which MPI is
+     * started if it was not: *started, and then `close` ends it. *fine: whether it is in all processes. */
+    int (*open)(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started);
+    void (*close)(ct__line line[CT__LINES], bool started);
+    /* Begins to copy data from process `root` to all of the line, and waits for the line's messages. */
+    int (*broadcast)(ct__line *line, void *data, size_t bytes, int root);
+    int (*wait)(ct__line *line);
+    /* data of process `root` = the sum of all processes' data, always in the same order; of integers the
+     * largest */
+    int (*reduce)(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root);
     void (*describe)(int error, char text[256]);
 } ct__transport;
-
-/* A broadcast that has come when this returns. */
-static inline int ct__tell(const ct__transport *t, const ct__line *line, void *data, size_t bytes, int root)
-{
-    ct__request request;
-    const int error = t->broadcast(line, data, bytes, root, &request);
-    return error ? error : t->wait(&request, 1);
-}
 
 #endif

@@ -25,6 +25,8 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
     twin->y_shift = gp->y_shift;
     twin->y_scale = gp->y_scale;
     twin->y_spread = gp->y_spread;
+    twin->transform = gp->transform;
+    twin->log_slopes = gp->log_slopes;
     twin->X = shared(device, gp->X);
     twin->y = shared(device, gp->y);
     twin->given = shared(device, gp->given);

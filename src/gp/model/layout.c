@@ -8,6 +8,7 @@
  *     from version 5 on: text noise_column, from version 7 on with the u32 kind and the levels of a column,
  *             i64 n_levels, f64 levels[n_levels];  from version 7 on: i64 rows_of_table
  *     text basis, where mean is CT_MEAN_BASIS
+ *     from version 9 on: u32 transform, f64 least
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
@@ -15,7 +16,7 @@
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     in dtype: X (n d), y (n), given noise (n, where options.noise says so; of levels their i64 indices);
- *             alpha (n), lower triangle of L by rows; versions 4, 6 and 8 are files without a factor
+ *             alpha (n), lower triangle of L by rows; versions 4, 6, 8 and 10 are files without a factor
  *     u64 CRC-64 of all before */
 #include "layout.h"
 
@@ -26,7 +27,10 @@
 int ct__model_version(const ct_gp *gp, bool bare)
 {
     const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;
-    return (kind || gp->options.rows_of_table ? CT__EXTRAS : CT__COLUMNS) + bare;
+    const int version = gp->transform.kind                  ? CT__TRANSFORM
+                        : kind || gp->options.rows_of_table ? CT__EXTRAS
+                                                            : CT__COLUMNS;
+    return version + bare;
 }
 
 char ct__stream_magic(ct__stream *s, char kind)
@@ -156,6 +160,17 @@ static void noise(ct__stream *s, ct_gp *gp)
         s->bad = !isfinite(gp->level[k]) || (k && !(gp->level[k - 1] < gp->level[k]));
 }
 
+/* A fingerprint, which has no version, has it where there is one. */
+static void transform(ct__stream *s, ct_gp *gp)
+{
+    ct_transform *t = &gp->transform;
+    if (s->version < CT__TRANSFORM && (s->version || !t->kind)) return;
+    t->kind = (ct_transform_kind)ct__stream_small(s, (int)t->kind, CT_TRANSFORM_SQRT);
+    ct__stream_numbers(s, &t->least, 1, 8);
+    if (!(t->least >= 0)) s->bad = true;
+    gp->options.transform = t->kind;
+}
+
 void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
 {
     reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
@@ -169,6 +184,7 @@ void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
     if (s->version >= CT__EXTRAS) ct__stream_numbers(s, &gp->options.rows_of_table, 1, 8);
     if (gp->options.rows_of_table < 0) s->bad = true;
     if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->basis);
+    transform(s, gp);
 }
 
 void ct__model_parameters(ct__stream *s, ct_gp *gp)

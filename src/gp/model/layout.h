@@ -6,8 +6,17 @@
 #include "stream.h"
 
 /* The versions that are read, and those that are written, from CT__COLUMNS on. From CT__BARE on even
- * ones have no factor. CT__EXTRAS is for models with something that the versions before it do not hold. */
-enum { CT__OLDEST = 2, CT__BARE = 4, CT__COLUMNS = 5, CT__EXTRAS = 7, CT__NEWEST = 8, CT__CHECKSUM = 8 };
+ * ones have no factor. CT__EXTRAS and CT__TRANSFORM are for models with something that the versions before
+ * them do not hold. */
+enum {
+    CT__OLDEST = 2,
+    CT__BARE = 4,
+    CT__COLUMNS = 5,
+    CT__EXTRAS = 7,
+    CT__TRANSFORM = 9,
+    CT__NEWEST = 10,
+    CT__CHECKSUM = 8
+};
 
 /* The version that a model is written as. */
 int ct__model_version(const ct_gp *gp, bool bare);

@@ -61,6 +61,7 @@ static void read_body(ct__stream *s, ct_gp *gp)
     free(kernel);
     ct__model_body(s, gp);
     if (gp->level) check_levels(s, gp);
+    if (!s->bad && ct__target_sum_slopes(gp)) ct__stream_lacks_memory(s);
     if (!s->bad && gp->basis) restore_trend(s, gp);
     gp->factor.ready = !s->bad;
     if (!gp->factor.L) ct__gp_drop_factor(gp);

@@ -7,6 +7,8 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
+#include <math.h>
+
 #include <cotangent/gp.h>
 #include <cotangent/op.h>
 
@@ -19,7 +21,7 @@ typedef struct ct__gp_factor {
     double jitter, nlml;  /* in s coordinates; of y as given                             */
     /* With a trend (trend.h): (p, n + p + 1), [G M w] with M Mᵀ = HᵀC⁻¹H, G = M⁻¹HᵀC⁻¹ and w = G r. */
     ct_tensor *trend;
-    double restricted; /* what nlml has beside ½ rᵀα + Σ log L_ii + n/2 log 2π + n log y_scale */
+    double restricted; /* what nlml has beside ½ rᵀα + Σ log L_ii + n/2 log 2π and ct__target_volume */
 } ct__gp_factor;
 
 struct ct_gp {
@@ -40,7 +42,9 @@ struct ct_gp {
     ct_tensor *H, *detrended; /* (n, p), the basis; (n, 1), y without its least squares in H */
     /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
-    double y_shift, y_scale, y_spread;
+    double y_shift, y_scale, y_spread;             /* of g(y), as all that the model knows */
+    ct_transform transform;                        /* z = g(y) */
+    double log_slopes;                             /* Σ log g'(y_i) */
     ct_param *param;                               /* [n_params] */
     double *s;                                     /* [n_params], their values in s coordinates */
     int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
@@ -58,12 +62,6 @@ struct ct_gp {
     ct_fit_report report;
     ct_fit_start *starts;
 };
-
-/* What the units of y add to the likelihood. */
-static inline double ct__gp_log_units(const ct_gp *gp)
-{
-    return (double)gp->n * log(gp->y_scale) + gp->log_units;
-}
 
 /* A collective call on a model, in its group (mpi/group.h). */
 static inline void ct__gp_enter(const ct_gp *gp) { ct__group_enter(gp->options.group); }
@@ -201,6 +199,22 @@ ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X);
 ct_status ct__noise_average(const ct_gp *gp, double *variance);
 ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance);
 
+/* -- target.c -------------------------------------------------------------------------------------------- */
+
+/* z = g(y) in a tensor of its own; with `first` the transform is measured by these y. NULL with the reason on
+ * the device. */
+ct_tensor *ct__target_of(ct_gp *gp, const ct_tensor *y, bool first);
+/* y, and log g'(y), of a standardised s. */
+double ct__target_at(const ct_gp *gp, double s);
+double ct__target_slope(const ct_gp *gp, double s);
+/* Sets log_slopes from the model's rows. */
+ct_status ct__target_sum_slopes(ct_gp *gp);
+/* What -log p(y) of all rows has beside that of the standardised ones. */
+static inline double ct__target_volume(const ct_gp *gp)
+{
+    return (double)gp->n * log(gp->y_scale) + gp->log_units - gp->log_slopes;
+}
+
 /* -- transform.c ----------------------------------------------------------------------------------------- */
 
 /* unit and origin of parameter i. */
@@ -211,6 +225,8 @@ double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
 /* Starts and priors from the data wherever the kernel brings none. */
 void ct__gp_first_values(ct_gp *gp);
+/* periods.c: then the periods of one column that have no start or bounds begin at its seasons. */
+ct_status ct__gp_begin_periods(ct_gp *gp);
 /* For parameter i: bounds in z; the standard deviation in z of a restart's draw. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
@@ -290,6 +306,8 @@ ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
+/* Whether t is of numbers on the model's device; if not, the message says `what`. */
+ct_status ct__gp_check_numbers(ct_gp *gp, const ct_tensor *t, const char *what);
 /* Whether `out` (may be NULL) can take m numbers; if not, the message says `what`. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */

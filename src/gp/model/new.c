@@ -28,7 +28,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if (ct__group_usable(o->group, device) || ct__gp_check_columns(device, o, d))
         return ct_last_status(device);
     if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_INPUTS ||
-        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
+        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK ||
+        (unsigned)o->transform > CT_TRANSFORM_SQRT)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
     if (o->rows_of_table < 0)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: rows_of_table = %lld",
@@ -50,15 +51,19 @@ static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const c
     bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
     bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
     ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1);
+    ct_status s = CT_OK;
     gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
-    if (gp->X)
-        gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread,
+    ct_tensor *z = gp->X ? ct__target_of(gp, y, true) : NULL;
+    if (z)
+        gp->y = ct__gp_table(gp, z, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread,
                              outputs && !options->basis);
     if (gp->y && options->basis) {
-        ct_status s = ct__trend_read(gp, options->basis, gp->column);
-        if (!s) s = ct__trend_standardize(gp, y, outputs);
-        if (s) return s;
+        s = ct__trend_read(gp, options->basis, gp->column);
+        if (!s) s = ct__trend_standardize(gp, z, outputs);
     }
+    ct_release(z);
+    if (!s && gp->y) s = ct__target_sum_slopes(gp);
+    if (s) return s;
     bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
     if (gp->y && by_level && ct__noise_find_levels(gp, noise)) return ct_last_status(gp->device);
     if (gp->y && noise) gp->given = ct__noise_rows(gp, noise, gp->n);
@@ -84,6 +89,7 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!s) s = take(gp, X, y, options);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
+    if (!s) s = ct__gp_begin_periods(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
     if (!s) s = ct__gp_compare(gp);
     if (!s) return gp;

@@ -103,22 +103,25 @@ ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
 }
 
 /* The index of x[i] among the model's levels, in place of it. */
-static ct_status find_indices(const ct_gp *gp, double *x, int64_t rows, const char *what)
+static ct_status find_index(const ct_gp *gp, double *x, int64_t i, const char *what)
 {
     char text[CT_NUMBER_TEXT];
-    for (int64_t i = 0; i < rows; i++) {
-        const double *at = bsearch(&x[i], gp->level, (size_t)gp->n_levels, sizeof *x, rising);
-        if (at && !isnan(x[i])) {
-            x[i] = (double)(at - gp->level);
-            continue;
-        }
-        return ct_device_fail(
-            gp->device, CT_EINVAL,
-            "%s: row %lld has level %s, for which the model has no noise: fit it to rows of "
-            "this level, too",
-            what, (long long)i, level_text(gp, x[i], text));
+    const double *at = bsearch(&x[i], gp->level, (size_t)gp->n_levels, sizeof *x, rising);
+    if (at && !isnan(x[i])) {
+        x[i] = (double)(at - gp->level);
+        return CT_OK;
     }
-    return CT_OK;
+    return ct_device_fail(gp->device, CT_EINVAL,
+                          "%s: row %lld has level %s, for which the model has no noise: fit it to rows of "
+                          "this level, too",
+                          what, (long long)i, level_text(gp, x[i], text));
+}
+
+static ct_status find_indices(const ct_gp *gp, double *x, int64_t rows, const char *what)
+{
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < rows && !s; i++) s = find_index(gp, x, i, what);
+    return s;
 }
 
 ct_tensor *ct__noise_rows(const ct_gp *gp, const ct_tensor *t, int64_t rows)
@@ -221,33 +224,41 @@ static ct_status at_inputs(const ct_gp *gp, const ct_tensor *Xs, int64_t m, doub
     return CT_OK;
 }
 
-/* What is given of m rows in place of it: variances, or the levels' ones. */
-static ct_status at_given(const ct_gp *gp, const ct_tensor *noise, int64_t m, double *variance)
+/* Levels of m rows to the variances of their noise. Of a NaN level that is the average. */
+static ct_status at_levels(const ct_gp *gp, int64_t m, double *v)
 {
-    const bool levels = gp->options.noise == CT_NOISE_BY_LEVEL;
-    ct_status s = ct__gp_read(noise, variance);
-    if (!s && levels) s = find_indices(gp, variance, m, "noise");
+    double average;
+    ct_status s = ct__noise_average(gp, &average);
     for (int64_t i = 0; i < m && !s; i++) {
-        if (levels)
-            variance[i] = gp->param[gp->noise_at + (int64_t)variance[i]].value;
-        else if (variance[i] >= 0 && isfinite(variance[i]))
-            variance[i] += ct_gp_noise_variance(gp);
-        else
-            s = ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is no variance",
-                               (long long)i, variance[i]);
+        const bool known = !isnan(v[i]);
+        if (known) s = find_index(gp, v, i, "noise");
+        if (!s) v[i] = known ? gp->param[gp->noise_at + (int64_t)v[i]].value : average;
     }
     return s;
+}
+
+/* Given variances of m rows, and a learned one. */
+static ct_status at_variances(const ct_gp *gp, int64_t m, double *v)
+{
+    for (int64_t i = 0; i < m; i++) {
+        if (!(v[i] >= 0 && isfinite(v[i])))
+            return ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is no variance",
+                                  (long long)i, v[i]);
+        v[i] += ct_gp_noise_variance(gp);
+    }
+    return CT_OK;
 }
 
 ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance)
 {
     const int64_t m = ct_tensor_dim(Xs, 0);
     double average;
-    if (noise) return at_given(gp, noise, m, variance);
-    if (gp->options.noise == CT_NOISE_INPUTS) return at_inputs(gp, Xs, m, variance);
-    ct_status s = ct__noise_average(gp, &average);
-    for (int64_t i = 0; i < m && !s; i++) variance[i] = average;
-    return s;
+    if (!noise && gp->options.noise == CT_NOISE_INPUTS) return at_inputs(gp, Xs, m, variance);
+    ct_status s = noise ? ct__gp_read(noise, variance) : ct__noise_average(gp, &average);
+    if (s) return s;
+    if (noise) return (gp->options.noise == CT_NOISE_BY_LEVEL ? at_levels : at_variances)(gp, m, variance);
+    for (int64_t i = 0; i < m; i++) variance[i] = average;
+    return CT_OK;
 }
 
 static ct_status noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, ct_tensor *variance)

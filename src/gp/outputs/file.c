@@ -121,8 +121,9 @@ static bool consistent(const ct_outputs *o)
     for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->level[j] == (double)j;
     by_output = by_output && of_outputs(o, w->noise_column) && of_outputs(o, &w->column[w->d - 1]);
     if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
-    return !w || (w->mean_at < 0 && !w->basis && w->y_shift == 0 && w->y_scale == 1 && w->y_spread > 0 &&
-                  w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
+    return !w ||
+           (w->mean_at < 0 && !w->transform.kind && !w->basis && w->y_shift == 0 && w->y_scale == 1 &&
+            w->y_spread > 0 && w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
 /* What the whole has beside its model. */

@@ -31,6 +31,9 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
         return ct_device_fail(
             device, CT_EUNSUPPORTED,
             "ct_outputs_new: outputs in common have their averages as the mean: CT_MEAN_ZERO");
+    if (m->transform != CT_TRANSFORM_NONE)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: a transform of the outputs is for CT_OUTPUTS_EACH");
     if (m->group)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: there is no group for outputs in common");

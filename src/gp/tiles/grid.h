@@ -3,10 +3,9 @@
  * grid: block-cyclic, as in ScaLAPACK. A process has its tiles in one array of b columns: first the tiles of
  * its first column, one below the other, then those of its next one. Only the last tile may have fewer rows.
  *
- * ct__grid_diagonal, contract, sweep and solve are collective. They begin with a meeting (group.h), which
- * tells whether memory sufficed everywhere.
- * [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory
- * computers"] */
+ * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (group.h), which tells whether
+ * memory sufficed everywhere.
+ * [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory computers"] */
 #ifndef CT_GP_GRID_H
 #define CT_GP_GRID_H
 
@@ -18,7 +17,7 @@ typedef struct ct__grid {
     ct_group *group; /* NULL: there is no grid, one process has the matrix */
     int64_t n, b, tiles;
     int rows, cols, row, col; /* of the grid; this process's place in it */
-    bool ahead;               /* a sweep has room for two panels */
+    bool ahead;               /* a sweep has room for two panels: the other takes a thirtieth of n² */
 } ct__grid;
 
 /* group = NULL, or of one process: no grid. */
@@ -30,10 +29,18 @@ uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype);
 
 /* -- a process's own tiles ------------------------------------------------------------------------------- */
 
-/* The number of `first`, first + every, ... that are less than i. */
-static inline int64_t ct__grid_before(int64_t i, int first, int every)
+/* Tile rows, each of one row of the grid, or tile columns, each of one column. */
+enum { CT__TILE_ROWS, CT__TILE_COLS };
+
+/* How many tile rows or columns of this process are before i; the next one from i on. */
+static inline int64_t ct__grid_before(const ct__grid *g, int side, int64_t i)
 {
+    const int first = side ? g->col : g->row, every = side ? g->cols : g->rows;
     return i > first ? (i - first + every - 1) / every : 0;
+}
+static inline int64_t ct__grid_next(const ct__grid *g, int side, int64_t i)
+{
+    return (side ? g->col : g->row) + ct__grid_before(g, side, i) * (side ? g->cols : g->rows);
 }
 
 /* Rows of tile row i. */
@@ -44,44 +51,42 @@ static inline int64_t ct__grid_height(const ct__grid *g, int64_t i)
 
 static inline bool ct__grid_has_row(const ct__grid *g, int64_t i) { return i % g->rows == g->row; }
 static inline bool ct__grid_has_column(const ct__grid *g, int64_t j) { return j % g->cols == g->col; }
-
-/* The next tile row or column of this process from i on. */
-static inline int64_t ct__grid_next(int64_t i, int first, int every)
+/* Whether tile (k, k) is this process's; the rank of its process. */
+static inline bool ct__grid_owns(const ct__grid *g, int64_t k)
 {
-    return first + ct__grid_before(i, first, every) * every;
+    return ct__grid_has_row(g, k) && ct__grid_has_column(g, k);
+}
+static inline int ct__grid_owner(const ct__grid *g, int64_t k)
+{
+    return (int)(k % g->rows) * g->cols + (int)(k % g->cols);
 }
 
 /* This process's tiles of its column j with i0 <= i < i1, j <= i, one below the other. */
 ct_view ct__grid_stack(const ct__grid *g, ct_view tiles, int64_t j, int64_t i0, int64_t i1);
-/* Of an array with b rows for each tile row of this process, whatever it has columns, those of i0 <= i <
- * i1. */
-ct_view ct__grid_strip(const ct__grid *g, ct_view array, int64_t i0, int64_t i1);
+/* Of an array with b rows for each tile row (column) of this process, those of i0 <= i < i1. */
+ct_view ct__grid_strip(const ct__grid *g, int side, ct_view array, int64_t i0, int64_t i1);
+/* Of an array with all n rows (dim = 0) or columns (dim = 1), those of tile row i. */
+ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i);
 
-/* -- grid.c: the covariance matrix ----------------------------------------------------------------------- */
+/* -- together -------------------------------------------------------------------------------------------- */
 
-/* tiles = those of k(X, X) + diag(noise), X (n, d), noise (n) or (1). Not collective. */
-void ct__grid_build(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                    ct_view noise, ct_view tiles);
 /* out (n) = the matrix's diagonal. */
 void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);
-/* theta_bar (P) = Σ_ij C̄_ij ∂k_ij/∂theta for C̄ = ½ (M - ααᵀ), from the tiles of M; alpha (n). */
-void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
-                       ct_view tiles, ct_view alpha, ct_view theta_bar);
 /* rows (height, (i + 1) b at most) of process 0 = tile row i up to its last column; `rows` is contiguous.
  * Not a meeting. */
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows);
 /* Each process's x = the sum of all processes'. Not a meeting. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
-/* Fails the call, and the group for good, after an error of MPI, which is not 0. */
-void ct__grid_sent(ct_call *c, const ct__grid *g, int error);
+/* Fails the call after an error of MPI. */
+void ct__grid_sent(ct_call *c, const ct__grid *g);
 /* A meeting inside a call: whether nothing has failed anywhere. */
 bool ct__grid_meet(ct_call *c, const ct__grid *g);
 
 /* -- sweep.c, solve.c ------------------------------------------------------------------------------------ */
 
-/* As ct_prim_sweep_blocks: the tiles of C become those of L or, with `inverse`, of C⁻¹; z (n) becomes L⁻¹z or
- * C⁻¹z; diagonal (n) that of L. False if C is not positive definite or the call has failed; the outputs are
- * then undefined. */
+/* As ct_prim_sweep_blocks: the tiles of C become those of L or, with `inverse`, of C⁻¹; z (n, 1) becomes L⁻¹z
+ * or C⁻¹z; diagonal (n) that of L. False if C is not positive definite or the call has failed; the outputs
+ * are then undefined. */
 bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
                     ct_view diagonal);
 /* B (m, n - first), the same on all processes, = B L⁻ᵀ or, with `trans`, B L⁻¹, with the rows and columns of

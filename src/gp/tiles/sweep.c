@@ -1,9 +1,9 @@
 /* The sweep of tensor/cpu/sweep.c over the processes of a grid: the Cholesky factor, or the inverse, in
  * place. Step k takes tile column k as pivots. With L Lᵀ = A_kk:
  *
- *     W_i = A_ik L⁻ᵀ for all other i (for i < k from A_ki, which is stored: W_iᵀ = L⁻¹ A_ki)
+ *     W_i = A_ik L⁻ᵀ for all other i, for i < k with the transpose of A_ki, which is stored
+ *     A_ik = -W_i L⁻¹, but + for i < k;  A_kk = L⁻ᵀL⁻¹
  *     A_ij -= W_i W_jᵀ, but += where i and j are both swept
- *     A_ik = -W_i L⁻¹ (i > k),  A_ki = L⁻ᵀ W_iᵀ (i < k),  A_kk = L⁻ᵀL⁻¹
  *
  * The owner of A_kk sends L to all. The processes of grid column k have the W_i with i > k, those of grid row
  * k the others. Process (p, q) needs W_i for its tile rows and W_j for its tile columns, so a panel travels
@@ -24,264 +24,176 @@
 
 /* One step's panel on this process. */
 typedef struct step {
-    int64_t k, w;       /* the step; its pivots */
-    ct_view pivot;      /* (b + 2, b): L; then y = L⁻¹z; then whether it failed */
-    ct_view L, y;       /* (w, w) and (w), in `pivot` */
-    ct_view minus;      /* (b, b): room for -L */
-    ct_view rows, cols; /* W of this process's tile rows; of its tile columns, or no view if rows has all */
-    ct_view requests;   /* of messages on their way */
-    int messages;
+    int64_t k, w;  /* the step; its pivots */
+    ct_view pivot; /* (b + 1, b): L, then y = L⁻¹z */
+    ct_view L, y;  /* (w, w) and (w, 1), in `pivot` */
+    ct_view W[2];  /* of this process's tile rows; of its tile columns, or no view if the rows have all */
 } step;
 
 typedef struct sweep {
     ct_call *c;
     const ct__grid *g;
     bool inverse;
-    double tolerance;
-    ct_view tiles, diagonal; /* of this process; (n), its own numbers */
-    ct_view z;               /* (n), right on this process's tile rows */
-    int error;
+    ct_view tiles, diagonal; /* of this process; (n) */
+    ct_view z;               /* (n, 1), right on this process's tile rows */
 } sweep;
 
-/* -- messages -------------------------------------------------------------------------------------------- */
-
-static void send(sweep *s, step *at, const ct__line *line, ct_view v, int root)
+/* W of this process's tile rows or columns i0 <= i < i1. */
+static ct_view panel_of(const sweep *s, const step *at, int side, int64_t i0, int64_t i1)
 {
-    ct__request *request = (ct__request *)at->requests.data + at->messages;
-    const size_t bytes = (size_t)ct_view_dim(v, 0) * (size_t)s->g->b * ct_dtype_size(v.dtype);
-    if (s->error || !bytes || line->size == 1) return;
-    s->error = s->g->group->transport->broadcast(line, v.data, bytes, root, request);
-    at->messages += !s->error;
+    const int kept = ct_is_view(at->W[side]) ? side : CT__TILE_ROWS;
+    return ct_view_slice(ct__grid_strip(s->g, kept, at->W[kept], i0, i1), 1, 0, at->w, 1);
 }
 
-static void arrive(sweep *s, step *at)
-{
-    const int error = s->g->group->transport->wait(at->requests.data, at->messages);
-    if (!s->error) s->error = error;
-    at->messages = 0;
-}
-
-/* W_j for a tile column of this process, or room for it. */
-static ct_view column_panel(const sweep *s, const step *at, int64_t j)
+/* W_i, i0 <= i < i1, sets out to all that have its tile row, or its tile column: from those that have solved
+ * for it, or `onward` from those that have it then. */
+static void journey(const sweep *s, const step *at, int side, bool onward, int64_t i0, int64_t i1)
 {
     const ct__grid *g = s->g;
-    if (!ct_is_view(at->cols)) return ct__grid_strip(g, at->rows, j, j + 1);
-    const int64_t first = ct__grid_before(j, g->col, g->cols) * g->b;
-    return ct_view_slice(at->cols, 0, first, first + ct__grid_height(g, j), 1);
-}
-
-/* The panel's first journey begins. */
-static void first_journey(sweep *s, step *at)
-{
-    const ct__grid *g = s->g;
-    send(s, at, &g->group->row, ct__grid_strip(g, at->rows, at->k + 1, g->tiles), (int)(at->k % g->cols));
-    for (int64_t j = g->col; j < at->k && s->inverse && ct_is_view(at->cols); j += g->cols)
-        send(s, at, &g->group->col, column_panel(s, at, j), (int)(at->k % g->rows));
-}
-
-/* The first journey ends; the second one. */
-static void second_journey(sweep *s, step *at)
-{
-    const ct__grid *g = s->g;
-    arrive(s, at);
-    for (int64_t i = g->row; i < at->k && s->inverse; i += g->rows) {
-        const ct_view to = ct__grid_strip(g, at->rows, i, i + 1);
-        if (ct_is_view(at->cols) && ct__grid_has_column(g, i)) ct_prim_copy(s->c, column_panel(s, at, i), to);
-        send(s, at, &g->group->row, to, (int)(i % g->cols));
+    if (!ct_is_view(at->W[side])) return;
+    for (int64_t i = ct__grid_next(g, side, i0), end; i < i1; i = ct__grid_next(g, side, end)) {
+        end = onward ? i + 1 : i1;
+        const ct_view W = panel_of(s, at, side, i, end);
+        const size_t bytes = (size_t)ct_view_dim(W, 0) * (size_t)g->b * ct_dtype_size(W.dtype);
+        if (onward && ct__grid_owns(g, i) && g->rows > 1)
+            ct_prim_copy(s->c, panel_of(s, at, !side, i, end), W);
+        ct__group_begin(g->group, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, W.data, bytes,
+                        (int)((onward ? i : at->k) % (side == CT__TILE_ROWS ? g->cols : g->rows)));
     }
-    for (int64_t j = ct__grid_next(at->k + 1, g->col, g->cols); j < g->tiles && ct_is_view(at->cols);
-         j += g->cols) {
-        const ct_view to = column_panel(s, at, j);
-        if (ct__grid_has_row(g, j)) ct_prim_copy(s->c, ct__grid_strip(g, at->rows, j, j + 1), to);
-        send(s, at, &g->group->col, to, (int)(j % g->rows));
-    }
-    arrive(s, at);
 }
 
 /* -- one step -------------------------------------------------------------------------------------------- */
 
-static ct_view part(const ct__grid *g, ct_view vector, int64_t i)
-{
-    return ct_view_slice(vector, 0, i * g->b, i * g->b + ct__grid_height(g, i), 1);
-}
-
-static double element(ct_view v, int64_t i)
-{
-    const size_t at = (size_t)(i * v.stride[0]);
-    return v.dtype == CT_F32 ? (double)((const float *)v.data)[at] : ((const double *)v.data)[at];
-}
-
-/* L in place of the pivots' tile, and in `pivot`, with y. */
-static void factorise(sweep *s, const step *at, ct_view failed)
+/* Its owner factorises the pivots' tile. L and y = L⁻¹z go to all; false if they are NaN, as those of pivots
+ * that are not positive. */
+static bool pivots(const sweep *s, step *at, int64_t k)
 {
     const ct__grid *g = s->g;
-    const int64_t k = at->k;
-    const ct_view tile = ct__grid_stack(g, s->tiles, k, k, k + 1), diagonal = part(g, s->diagonal, k);
-    const ct_view before = at->y;
-    bool bad = ct_failure_known(s->c);
-    ct_prim_copy(s->c, ct_view_diagonal(tile), before);
-    ct_prim_potrf_lower(s->c, k * g->b, tile);
-    ct_prim_copy(s->c, ct_view_diagonal(tile), diagonal);
-    bad = bad != ct_failure_known(s->c);
-    for (int64_t i = 0; i < at->w && !bad; i++) {
-        const double l = element(diagonal, i);
-        bad = !(l * l > s->tolerance * element(before, i));
-        if (bad && !ct_failure_known(s->c)) ct_flag_failure(s->c, 0, k * g->b + i + 1, "leading minor %lld");
-    }
-    ct_prim_triangle(s->c, tile, false, 0, at->L);
-    ct_prim_copy(s->c, part(g, s->z, k), at->y);
-    ct_prim_trsm(s->c, CT_LOWER, 1, at->L, ct_view_unsqueeze(at->y, 1));
-    ct_prim_fill(s->c, failed, bad);
-}
-
-/* L and y of step k for all; false if the pivots are not positive. */
-static bool pivots(sweep *s, step *at, int64_t k)
-{
-    const ct__grid *g = s->g;
-    const int owner = (int)(k % g->rows) * g->cols + (int)(k % g->cols);
-    const ct_view failed = ct_view_slice(at->pivot, 0, g->b + 1, g->b + 2, 1);
+    const ct_view z = ct__grid_part(g, s->z, 0, k);
     at->k = k;
     at->w = ct__grid_height(g, k);
     at->L = ct_view_block(at->pivot, 0, at->w, 0, at->w);
-    at->y = ct_view_squeeze(ct_view_block(at->pivot, g->b, g->b + 1, 0, at->w), 0);
-    if (ct__grid_has_row(g, k) && ct__grid_has_column(g, k)) factorise(s, at, failed);
-    send(s, at, &g->group->all, at->pivot, owner);
-    arrive(s, at);
-    if (s->error || element(ct_view_squeeze(ct_view_slice(failed, 1, 0, 1, 1), 0), 0) == 0) return !s->error;
-    if (!ct_failure_known(s->c)) ct_flag_failure(s->c, 0, k * g->b + 1, "a leading minor from %lld on");
-    return false;
-}
-
-/* This process's share of the panel, and what takes its place in A. */
-static void panel(sweep *s, const step *at)
-{
-    ct_call *c = s->c;
-    const ct__grid *g = s->g;
-    const int64_t k = at->k, w = at->w;
-    const bool row = ct__grid_has_row(g, k), column = ct__grid_has_column(g, k);
-    if (column) {
-        const ct_view below = ct__grid_stack(g, s->tiles, k, k + 1, g->tiles);
-        ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, at->L, below);
-        ct_prim_copy(c, below, ct_view_slice(ct__grid_strip(g, at->rows, k + 1, g->tiles), 1, 0, w, 1));
-        if (s->inverse) {
-            const ct_view minus = ct_view_block(at->minus, 0, w, 0, w);
-            ct_prim_map1(c, CT_MAP_neg, NULL, at->L, minus);
-            ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, minus, below);
-        }
-    }
-    for (int64_t j = g->col; j < k && s->inverse && row; j += g->cols) {
-        const ct_view left = ct__grid_stack(g, s->tiles, j, k, k + 1);
-        ct_prim_trsm(c, CT_LOWER, 1, at->L, left);
-        ct_prim_copy(c, ct_view_transpose(left), ct_view_slice(column_panel(s, at, j), 1, 0, w, 1));
-        ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, at->L, left);
-    }
-    if (s->inverse && row && column) {
+    at->y = ct_view_transpose(ct_view_block(at->pivot, g->b, g->b + 1, 0, at->w));
+    if (ct__grid_owns(g, k)) {
         const ct_view tile = ct__grid_stack(g, s->tiles, k, k, k + 1);
-        ct_prim_trtri(c, tile);
-        ct_prim_lauum(c, tile);
+        ct_prim_potrf_lower(s->c, k * g->b, tile);
+        ct_prim_triangle(s->c, tile, false, 0, at->L);
+        ct_prim_copy(s->c, z, at->y);
+        ct_prim_trsm(s->c, CT_LOWER, 1, at->L, at->y);
     }
+    const size_t bytes = (size_t)ct_view_count(at->pivot) * ct_dtype_size(z.dtype);
+    const bool told = ct__group_tell(g->group, at->pivot.data, bytes, ct__grid_owner(g, k));
+    ct_prim_copy(s->c, ct_view_diagonal(at->L), ct__grid_part(g, s->diagonal, 0, k));
+    ct_prim_copy(s->c, at->y, z);
+    if (s->inverse) ct_prim_trsm(s->c, CT_LOWER | CT_TRANS, 1, at->L, z);
+    const void *first = at->pivot.data;
+    return told && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
 }
 
-/* z_i -= W_i y, += where swept; z_k = L⁻ᵀy, or y without the inverse. */
-static void update_z(sweep *s, const step *at)
+/* Those with tiles of the panel solve for W_i = A_ik L⁻ᵀ, in place and in the panel. Then, `swept`, W_i L⁻¹
+ * takes the place of W_i in A for i < k, and after L has become -L so does -W_i L⁻¹ for i > k. */
+static void solve(const sweep *s, const step *at, bool swept)
 {
     const ct__grid *g = s->g;
     const int64_t k = at->k;
-    const ct_view column = ct_view_unsqueeze(at->y, 1);
-    for (int64_t i = g->row; i < g->tiles; i += g->rows) {
-        const ct_view W = ct_view_slice(ct__grid_strip(g, at->rows, i, i + 1), 1, 0, at->w, 1);
-        if (i > k || (i < k && s->inverse))
-            ct_prim_gemm(s->c, i > k ? -1 : 1, W, column, 1, ct_view_unsqueeze(part(g, s->z, i), 1));
+    const unsigned flags = CT_LOWER | CT_RIGHT | (swept ? 0 : CT_TRANS);
+    for (int64_t i = g->col; i < k && s->inverse && ct__grid_has_row(g, k); i += g->cols) {
+        const ct_view A = ct_view_transpose(ct__grid_stack(g, s->tiles, i, k, k + 1));
+        ct_prim_trsm(s->c, flags, 1, at->L, A);
+        if (!swept) ct_prim_copy(s->c, A, panel_of(s, at, CT__TILE_COLS, i, i + 1));
     }
-    if (s->inverse) ct_prim_trsm(s->c, CT_LOWER | CT_TRANS, 1, at->L, column);
-    ct_prim_copy(s->c, at->y, part(g, s->z, k));
+    if (swept) ct_prim_map1(s->c, CT_MAP_neg, NULL, at->L, at->L);
+    if (ct__grid_has_column(g, k)) {
+        const ct_view A = ct__grid_stack(g, s->tiles, k, k + 1, g->tiles);
+        ct_prim_trsm(s->c, flags, 1, at->L, A);
+        if (!swept) ct_prim_copy(s->c, A, panel_of(s, at, CT__TILE_ROWS, k + 1, g->tiles));
+    }
 }
 
-/* A_ij -= W_i W_jᵀ for i0 <= i < i1, += where i and j are swept. The rows lie on one side of k. */
-static void update_stack(sweep *s, const step *at, int64_t j, int64_t i0, int64_t i1)
+/* This process's part of the panel, which sets out. */
+static void panel(const sweep *s, const step *at)
+{
+    solve(s, at, false);
+    journey(s, at, CT__TILE_ROWS, false, at->k + 1, s->g->tiles);
+    if (s->inverse) journey(s, at, CT__TILE_COLS, false, 0, at->k);
+}
+
+/* What the inverse has in the place of the panel and the pivots. */
+static void replace(const sweep *s, const step *at)
+{
+    if (!s->inverse) return;
+    solve(s, at, true);
+    if (!ct__grid_owns(s->g, at->k)) return;
+    const ct_view tile = ct__grid_stack(s->g, s->tiles, at->k, at->k, at->k + 1);
+    ct_prim_trtri(s->c, tile);
+    ct_prim_lauum(s->c, tile);
+}
+
+/* z_i -= W_i y, += where swept */
+static void update_z(const sweep *s, const step *at)
 {
     const ct__grid *g = s->g;
-    const ct_view W = ct_view_slice(column_panel(s, at, j), 1, 0, at->w, 1);
-    const ct_view rows = ct_view_slice(at->rows, 1, 0, at->w, 1);
-    if (i0 < j) i0 = j;
+    for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, s->inverse ? 0 : at->k); i < g->tiles; i += g->rows)
+        if (i != at->k)
+            ct_prim_gemm(s->c, i > at->k ? -1 : 1, panel_of(s, at, CT__TILE_ROWS, i, i + 1), at->y, 1,
+                         ct__grid_part(g, s->z, 0, i));
+}
+
+/* A_ij -= W_i W_jᵀ for j and i0 <= i < i1, += where i and j are swept. The rows lie on one side of k. */
+static void update_stack(const sweep *s, const step *at, int64_t j, int64_t i0, int64_t i1)
+{
     if (i0 < i1)
-        ct_prim_gemm(s->c, i0 < at->k ? 1 : -1, ct__grid_strip(g, rows, i0, i1), ct_view_transpose(W), 1,
-                     ct__grid_stack(g, s->tiles, j, i0, i1));
+        ct_prim_gemm(s->c, i0 < at->k ? 1 : -1, panel_of(s, at, CT__TILE_ROWS, i0, i1),
+                     ct_view_transpose(panel_of(s, at, CT__TILE_COLS, j, j + 1)), 1,
+                     ct__grid_stack(s->g, s->tiles, j, i0, i1));
 }
 
-/* The tiles of the next pivots: their column, and with the inverse their row. */
-static void update_next(sweep *s, const step *at)
+/* The tiles in the next pivots' row and column, and the others. */
+static void update(const sweep *s, const step *at, bool next, bool others)
 {
     const ct__grid *g = s->g;
-    const int64_t next = at->k + 1;
-    for (int64_t j = g->col; j < at->k && s->inverse; j += g->cols) update_stack(s, at, j, next, next + 1);
-    if (ct__grid_has_column(g, next)) update_stack(s, at, next, next, g->tiles);
-}
-
-static void update_others(sweep *s, const step *at)
-{
-    const ct__grid *g = s->g;
-    const int64_t k = at->k;
-    for (int64_t j = ct__grid_next(s->inverse ? 0 : k + 2, g->col, g->cols); j < g->tiles; j += g->cols) {
-        if (j == k || j == k + 1) continue;
-        update_stack(s, at, j, j, j < k ? k : g->tiles);
-        if (j < k) update_stack(s, at, j, k + 2, g->tiles);
+    const int64_t k = at->k, tiles = g->tiles, far = k + 2 < tiles ? k + 2 : tiles;
+    for (int64_t j = ct__grid_next(g, CT__TILE_COLS, s->inverse ? 0 : k + 1); j < tiles; j += g->cols) {
+        if (j < k && others) update_stack(s, at, j, j, k);
+        if (j < k) update_stack(s, at, j, next ? k + 1 : far, others ? tiles : far);
+        if (j > k && (j == k + 1 ? next : others)) update_stack(s, at, j, j, tiles);
     }
 }
 
 /* -- all of them ----------------------------------------------------------------------------------------- */
 
-/* Each process's numbers of z and the diagonal to all: those of its own tile rows, once. */
-static void gather(sweep *s)
-{
-    const ct__grid *g = s->g;
-    for (int64_t i = 0; i < g->tiles; i++) {
-        const bool own = ct__grid_has_row(g, i) && ct__grid_has_column(g, i);
-        if (own) continue;
-        ct_prim_fill(s->c, part(g, s->z, i), 0);
-        ct_prim_fill(s->c, part(g, s->diagonal, i), 0);
-    }
-    ct__grid_sum(s->c, g, s->z);
-    ct__grid_sum(s->c, g, s->diagonal);
-}
-
 /* Room for one panel. */
 static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
 {
-    const int64_t rows = ct__grid_before(g->tiles, g->row, g->rows),
-                  cols = ct__grid_before(g->tiles, g->col, g->cols), b = g->b;
-    step at = { .pivot = ct_scratch(c, dtype, ct_shape2(b + 2, b)),
-                .minus = ct_scratch(c, dtype, ct_shape2(b, b)),
-                .rows = ct_scratch(c, dtype, ct_shape2(rows * b, b)),
-                .requests = ct_scratch(c, CT_I64, ct_shape1(rows + cols + 2)) };
-    if (g->rows > 1) at.cols = ct_scratch(c, dtype, ct_shape2(cols * b, b));
+    step at = { .pivot = ct_scratch(c, dtype, ct_shape2(g->b + 1, g->b)) };
     ct_prim_fill(c, at.pivot, 0);
-    ct_prim_fill(c, at.rows, 0);
-    if (ct_is_view(at.cols)) ct_prim_fill(c, at.cols, 0);
+    for (int side = 0; side < (g->rows > 1 ? 2 : 1); side++) {
+        at.W[side] = ct_scratch(c, dtype, ct_shape2(ct__grid_before(g, side, g->tiles) * g->b, g->b));
+        ct_prim_fill(c, at.W[side], 0);
+    }
     return at;
 }
 
-/* The steps. With room for a second panel, the next one is made and sent before the other tiles are updated.
- * False if C is not positive definite, or after an error. */
-static bool run(sweep *s, step *const panels[2])
+/* The steps. False if C is not positive definite, or after an error. */
+static bool run(const sweep *s, step *const panels[2])
 {
-    const int64_t tiles = s->g->tiles;
+    const ct__grid *g = s->g;
     const bool ahead = panels[0] != panels[1];
     bool positive = pivots(s, panels[0], 0);
-    for (int64_t k = 0; k < tiles && positive; k++) {
+    for (int64_t k = 0; k < g->tiles && positive; k++) {
         step *at = panels[k % 2], *next = panels[(k + 1) % 2];
-        const bool last = k + 1 == tiles;
+        const bool last = k + 1 == g->tiles;
         if (!k || !ahead) panel(s, at);
-        if (!k || !ahead) first_journey(s, at);
-        second_journey(s, at);
+        ct__group_arrive(g->group);
+        if (s->inverse) journey(s, at, CT__TILE_ROWS, true, 0, k);
+        journey(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
+        ct__group_arrive(g->group);
+        if (!k || !ahead) replace(s, at);
         update_z(s, at);
-        if (!last) update_next(s, at);
-        if (!ahead) update_others(s, at);
-        if (!last) positive = pivots(s, next, k + 1);
-        if (!ahead || !positive) continue;
-        if (!last) panel(s, next);
-        if (!last) first_journey(s, next);
-        update_others(s, at);
+        update(s, at, true, !ahead);
+        positive = last || pivots(s, next, k + 1);
+        if (ahead && positive && !last) panel(s, next), replace(s, next);
+        if (ahead && positive) update(s, at, false, true);
     }
     return positive;
 }
@@ -289,13 +201,17 @@ static bool run(sweep *s, step *const panels[2])
 bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
                     ct_view diagonal)
 {
-    sweep s = { c, g, inverse, tolerance, tiles, diagonal, z, 0 };
+    const sweep s = { c, g, inverse, tiles, diagonal, z };
     step panels[2] = { room_for(c, g, z.dtype) };
+    const ct_view before = ct_scratch(c, z.dtype, ct_shape1(g->n));
     if (g->ahead) panels[1] = room_for(c, g, z.dtype);
-    if (!ct__grid_meet(c, g)) return false;
+    ct__grid_diagonal(c, g, tiles, before);
+    if (!ct_call_fine(c)) return false;
     const bool positive = run(&s, (step *[]){ &panels[0], &panels[g->ahead] });
-    ct__grid_sent(c, g, s.error);
+    ct_prim_flag_pivots(c, tolerance, before, diagonal, z);
     if (!ct__grid_meet(c, g) || !positive) return false;
-    gather(&s);
+    for (int64_t i = 0; i < g->tiles && inverse; i++)
+        if (!ct__grid_owns(g, i)) ct_prim_fill(c, ct__grid_part(g, z, 0, i), 0);
+    if (inverse) ct__grid_sum(c, g, z);
     return ct_call_fine(c);
 }

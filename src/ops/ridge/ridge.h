@@ -11,7 +11,7 @@ ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form)
 /* The values of 1/κ(S) and 1/κ(D) at which the push-through form in f64 keeps half of its digits. */
 #define CT__RIDGE_LEAST 0x1p-30
 
-/* The extents and inputs of a call, and what it keeps for its rule, with C = B/√λ where λ > 0, else NaN:
+/* The extents and inputs of a call, and the factors that it keeps for its rule. C = B/√λ if λ > 0, else NaN.
  *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member; R and V are unused
  *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch;
  *                    L Lᵀ = λ I + V Vᵀ, r×r for each member */
@@ -24,14 +24,15 @@ typedef struct ct__ridge {
     ct_view L, R, V;
 } ct__ridge;
 
-/* Of the inputs B (..., r, n), D (..., m, n) and λ (...) of a call; batch is no shape if they do not fit. */
+/* Takes the inputs B (..., r, n), D (..., m, n) and λ (...) of a call. batch is no shape if they do not
+ * fit. */
 ct__ridge ct__ridge_of(const ct_call *c);
 /* The shape of a batch of matrices. */
 ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols);
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L);
-/* R of D = Q R. A device that computes asynchronously flags a D with dependent columns: dependent to working
- * precision or, with `strict`, to CT__RIDGE_LEAST. */
+/* Computes R of D = Q R. An asynchronous device flags a D whose columns are dependent to working precision
+ * or, with `strict`, to CT__RIDGE_LEAST. */
 void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R);
 /* The smallest estimated reciprocal condition in a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, ct_view T);

@@ -3,7 +3,7 @@
  * With C = B/√λ and G = λ (CᵀC + DᵀD) = λ L Lᵀ, the primal form solves with L. The push-through form has
  * D = Q R, V = B R⁻¹, S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
  *     Pᵀ = S⁻¹ V R⁻ᵀ,   λ Zᵀ = (X - X Vᵀ S⁻¹ V) R⁻ᵀ with X = P̄ᵀ R⁻¹,   Z = G⁻¹ P̄.
- * Everything is held transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
+ * All matrices are stored transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
 #include "ridge.h"
 
 #include <float.h>
@@ -33,21 +33,21 @@ ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols)
     return ct__matrix_shape(shape, rows, cols);
 }
 
-/* A contiguous batch as one matrix with all its rows. */
+/* A contiguous batch as one tall matrix. */
 static ct_view tall(ct_view v)
 {
     int64_t cols = ct_view_dim(v, -1);
     return ct_view_reshape(v, ct_shape2(cols ? ct_view_count(v) / cols : 0, cols));
 }
 
-/* The one matrix of a D that all members share. */
+/* The matrix of a shared D, without batch dimensions. */
 static ct_view the_one(ct_view D)
 {
     while (D.ndim > 2) D = ct_view_squeeze(D, 0);
     return D;
 }
 
-/* X = X (L Lᵀ)⁻¹ */
+/* X = alpha X (L Lᵀ)⁻¹ */
 static void solve_right(ct_call *c, double alpha, ct_view L, ct_view X)
 {
     ct_prim_trsm(c, CT_RIGHT | CT_LOWER | CT_TRANS, alpha, L, X);
@@ -95,8 +95,9 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
     ct_prim_potrf(c, L);
 }
 
-/* Whether the solves with L lose so many digits that a second pass pays. (max_i L_ii / min_i L_ii)², over all
- * members, is a lower bound of the condition of L Lᵀ. True if finding out would wait for the device. */
+/* Whether the solves with L lose so many digits that refinement pays. (max_i L_ii / min_i L_ii)², over all
+ * members, is a lower bound of the condition of L Lᵀ. True on an asynchronous device, which would have to
+ * wait. */
 static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
 {
     if (ct_device_computes_late(ct_call_device(c))) return true;
@@ -114,11 +115,10 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
     return worst * worst > limit;
 }
 
-/* One step of iterative refinement of Y = A (L Lᵀ)⁻¹ for a wide B; no view for A stands for B/λ. The residual
- * is
+/* One step of iterative refinement of Y = A (L Lᵀ)⁻¹ for a wide B. No view for A means B/λ. The residual is
  *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D.
- * Its rounding errors are multiplied by the condition of [C; D], while those of L Lᵀ = CᵀC + DᵀD are
- * multiplied by its square. */
+ * Its rounding errors are amplified by the condition number of [C; D], those of L Lᵀ = CᵀC + DᵀD by its
+ * square. */
 static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
 {
     if (s->r >= s->n || !ill_conditioned(c, s, s->L)) return;
@@ -235,7 +235,7 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
 {
     ct_view A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n));
     ct_view tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
-    /* If the device computes asynchronously, nobody checks R's condition: flag a D of lower rank. */
+    /* On an asynchronous device R's condition is not checked, so flag a D of lower rank. */
     const bool late = ct_device_computes_late(ct_call_device(c));
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rounding = (double)s->m * eps,
                  least = strict ? fmax(rounding, CT__RIDGE_LEAST) : rounding;

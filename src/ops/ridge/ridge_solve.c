@@ -3,7 +3,7 @@
  * adjoint:      with Z = G⁻¹ P̄:  B̄ = Zᵀ - (BZ) Pᵀ - (BP) Zᵀ,  D̄ = -λ [(DZ) Pᵀ + (DP) Zᵀ],  λ̄ = -⟨DZ, DP⟩
  *
  * From dP = G⁻¹ (dBᵀ - dG P): ⟨P̄, dP⟩ = ⟨Z, dBᵀ⟩ - ⟨Z Pᵀ, dG⟩, dG = dBᵀB + BᵀdB + dλ DᵀD + λ (dDᵀD + DᵀdD).
- * There are two forms, chosen by shape and conditions: n×n factors for each sample, or r×r ones
+ * Shape and condition numbers choose between two forms: n×n factors for each sample, or r×r ones
  * (ridge_forms.c). */
 #include "ridge.h"
 
@@ -12,11 +12,11 @@
 
 extern const ct_op ct_op_cast;
 
-/* -- L, R, V of ridge.h, which the rule reads: R is empty where the form is the primal one --------------- */
+/* -- L, R, V of ridge.h, which the rule reads; R is empty in the primal form ----------------------------- */
 
 enum { L_OUT = 1, R_OUT, V_OUT };
 
-/* Output k, of this shape. */
+/* Declares output k with its shape and returns it. */
 static ct_view keep(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 {
     ct_view v = ct_scratch(c, dtype, shape);
@@ -24,7 +24,7 @@ static ct_view keep(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
     return v;
 }
 
-/* V and L of the push-through form. Returns L. */
+/* Computes V and L of the push-through form. Returns L. */
 static ct_view push_factor(ct_call *c, const ct__ridge *s)
 {
     ct_view V = keep(c, V_OUT, s->dtype, ct_view_shape(s->B)),
@@ -40,11 +40,11 @@ static double rcond_of_square(ct_call *c, ct_view L, int64_t n)
     return (double)n * rcond * rcond;
 }
 
-/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger. The primal form loses
- * κ(G), or after its refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors
- * of every sample, so if κ(S) and κ(D) are good enough, they decide alone. A device that computes
- * asynchronously is not asked for conditions, since that would wait; it flags samples that have lost too many
- * digits. */
+/* Chooses the form that loses fewer digits. The push-through form amplifies round-off by max(κ(S), κ(D)). The
+ * primal form amplifies it by κ(G) or, after refinement, by max(κ(G)² ε, √κ(G)). κ(G) is known only after
+ * factorising an n×n matrix for every sample, so it is not computed if κ(S) and κ(D) are small enough. On an
+ * asynchronous device the conditions are not read, because that would wait; it flags samples that have lost
+ * too many digits. */
 static void push_or_primal(ct_call *c, const ct__ridge *s)
 {
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
@@ -78,10 +78,11 @@ static void push_or_primal(ct_call *c, const ct__ridge *s)
     keep(c, V_OUT, s->dtype, ct_shape2(0, 0));
 }
 
-/* One D for all, r < n, and enough rows for full column rank. */
+/* Whether one D is shared, r < n, and D has enough rows for full column rank. */
 static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
 
-/* lambda; where it is not positive NaN, which makes the results NaN, and flagged. */
+/* A copy of lambda in which a value that is not positive is flagged and becomes NaN, which makes its results
+ * NaN. */
 static ct_view positive(ct_call *c, ct_view lambda)
 {
     ct_view copy = ct_scratch(c, lambda.dtype, ct_view_shape(lambda));
@@ -159,7 +160,7 @@ static void forward(ct_call *c)
     else
         ct__ridge_primal_solve(c, &s, Pt);
     ct_set_result(c, 0, ct_view_transpose(Pt));
-    c->attr = &forms[push]; /* what is recorded is the form that was taken */
+    c->attr = &forms[push]; /* records the form that was taken */
 }
 
 typedef struct bar_attr {
@@ -167,7 +168,7 @@ typedef struct bar_attr {
     bool wants[3];
 } bar_attr;
 
-/* bar(B, D, λ, L, R, V, P, P̄): B̄, D̄, λ̄, each empty if nobody wants it */
+/* bar(B, D, λ, L, R, V, P, P̄) -> B̄, D̄, λ̄, each empty if it is not wanted */
 static ct_shape bar_shape(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
@@ -228,8 +229,8 @@ static const ct_op ridge_op = {
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-/* On a device that checks no conditions, a D or an S of condition 1e5, as of second differences, would leave
- * no correct digits in f32: the op computes in f64. */
+/* An asynchronous device does not check conditions. There a D or an S with a condition of 1e5, as second
+ * differences have, would leave no correct digits in f32, so the op computes in f64. */
 static ct_var compose(ct_call *c)
 {
     const ct_ridge_form form = ct_attr(c) ? *(const ct_ridge_form *)ct_attr(c) : CT_RIDGE_AUTO;
@@ -242,8 +243,8 @@ static ct_var compose(ct_call *c)
     return wide ? ct_cast(P, CT_F32) : P;
 }
 
-/* One D of full column rank (push-through); one D for each sample; one wide D for all, with more rows in B;
- * one λ for all. */
+/* Four variants: a shared D of full column rank (push-through); one D for each sample; a shared wide D with
+ * more rows in B; a shared λ. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);

@@ -22,7 +22,8 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
     return job->members && job->m[n - 1].rows && job->m[n - 1].cols;
 }
 
-/* Row-major with a leading dimension, or column-major, or packed. The stride of an extent of 1 is free. */
+/* Chooses row-major with a leading dimension, or column-major, or packed. The stride of an extent of 1 may be
+ * anything. */
 static void choose_form(ct__matrix *m)
 {
     int64_t row_ld = m->rows > 1 ? m->rs : m->cols, column_ld = m->cols > 1 ? m->cs : m->rows;
@@ -60,7 +61,7 @@ static void copy_part(const ct__job *job, const ct__matrix *m, bool lower, const
                         ct__at(to, job->dtype, i * to_rs), 0, to_cs);
 }
 
-/* The first member that fails counts, whoever comes first. */
+/* Keeps the failure of the lowest-numbered member, whichever thread reports first. */
 static void note_failure(const ct__job *job, int64_t member, int64_t detail)
 {
     ct_failure *first = job->failure;
@@ -94,7 +95,7 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     if (detail && job->failure) note_failure(job, member, job->first + detail);
 }
 
-/* Members of much work are taken one at a time by whoever is free, others in one piece for each thread. */
+/* Threads take expensive members one at a time; cheap members are divided evenly in advance. */
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
     const int64_t n = job->members, turn = job->work > CT__TURN_WORK ? 1 : (n + threads - 1) / threads;
@@ -158,7 +159,8 @@ void ct__fill_nan(const ct__job *job, int k, void *const *data)
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
-/* Rows [first, first + parts * each) of the matrices `cut`, as a batch of parts. */
+/* Runs rows [first, first + parts * each) of the matrices in the bit mask `cut` as a batch of `parts`
+ * members. */
 static ct_status run_parts(ct__job job, unsigned cut, int64_t first, int64_t parts, int64_t each)
 {
     if (!each) return CT_OK;

@@ -1,4 +1,4 @@
-/* Batches of matrix routines: brings strided operands into a form that BLAS takes, and runs the members. */
+/* Batches of matrix routines: brings strided operands into a form that BLAS accepts, and runs the members. */
 #ifndef CT_TENSOR_CPU_BATCH_H
 #define CT_TENSOR_CPU_BATCH_H
 
@@ -9,9 +9,9 @@
 enum { CT__MATRICES = 3 };
 
 typedef struct ct__matrix {
-    int64_t rows, cols, rs, cs; /* as the tensor has it                                            */
-    bool packed;                /* a row-major copy is made for each member                        */
-    bool columns;               /* BLAS sees it column-major as it is; else as its transpose       */
+    int64_t rows, cols, rs, cs; /* of the tensor                                     */
+    bool packed;                /* a row-major copy is made for each member          */
+    bool columns;               /* column-major; else BLAS reads it as its transpose */
     int ld;
 } ct__matrix;
 
@@ -28,26 +28,26 @@ struct ct__kit;
 struct ct__job {
     ct_device *dev;
     ct_dtype dtype;
-    const struct ct__kit *kit; /* kernel/kit.h: of that dtype, of f32 for others */
-    int n;                     /* matrices; the last is the output                             */
+    const struct ct__kit *kit; /* kernel/kit.h: for the dtype, or for f32    */
+    int n;                     /* number of matrices; the last is the output */
     ct__matrix m[CT__MATRICES];
     const char *data[CT__MATRICES];
     int64_t ndim, members; /* of the batch */
     ct__axis axis[CT_MAX_DIMS];
     double work;       /* floating-point operations of a member */
-    bool reads_output; /* a packed output is filled first       */
-    bool lower_output; /* and only its lower triangle returned  */
+    bool reads_output; /* a packed output is loaded first       */
+    bool lower_output; /* and only its lower triangle is stored */
     double alpha, beta;
     unsigned flags;
-    bool serial;    /* BLAS works on one thread, also for a member alone */
-    size_t scratch; /* bytes that a member wants at data[n] */
+    bool serial;    /* BLAS uses one thread, even if there is one member */
+    size_t scratch; /* bytes of workspace for a member, at data[n] */
     int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;
-    const char *what, *why; /* of a failure, as ct_failure has them; why: or NULL */
-    int64_t first;          /* what is before the number that failed               */
-    atomic_flag *failing;   /* set by the thread that writes to *failure */
-    /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from
-     * 1). */
+    const char *what, *why; /* of a failure, as in ct_failure; why may be NULL */
+    int64_t first;          /* added to the number that failed                 */
+    atomic_flag *failing;   /* set by the thread that writes to *failure       */
+    /* Computes one member; data[k] is matrix k, packed if m[k].packed. Returns 0, or the number that failed
+     * (from 1). */
     int64_t (*member)(const ct__job *job, void *const *data);
 };
 
@@ -57,21 +57,21 @@ static inline void *ct__member(const ct__job *job, int k, int64_t member)
     return ct__at(job->data[k], job->dtype, ct__axis_offset(job->axis, job->ndim, k, member));
 }
 
-/* Fills dtype, matrices and batch from the tensors; what else there is the caller has set, or left 0. Whether
- * there is anything to compute: the output has elements. */
+/* Fills dtype, matrices and batch from the tensors. The caller sets the other members, or leaves them 0.
+ * Returns whether the output has elements. */
 bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
-/* Chooses the form in which BLAS takes every matrix. CT_EUNSUPPORTED where an extent passes 32 bits. */
+/* Chooses the form of each matrix for BLAS. CT_EUNSUPPORTED if an extent does not fit 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);
-/* Runs the one member there is in parts: the rows of the matrices `cut`, a bit each, are divided evenly among
- * the threads, and what remains follows. */
+/* Runs a single member in parts. The rows of the matrices in the bit mask `cut` are divided evenly among the
+ * threads; the remaining rows follow. */
 ct_status ct__job_run_rows(ct__job *job, unsigned cut);
 
-/* Between a small strided matrix and a row-major array of doubles. */
+/* Copy a small strided matrix to a row-major array of doubles, and back. */
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);
 void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data);
 
-/* Every element of a member's matrix k becomes NaN, or with lower_output those of its lower triangle. */
+/* Fills a member's matrix k with NaN; with lower_output only its lower triangle. */
 void ct__fill_nan(const ct__job *job, int k, void *const *data);
 
 #endif

@@ -5,8 +5,7 @@
 
 #include <cotangent/tensor.h>
 
-/* Numbers and arrays of numbers, which are of the routine's type, are void here, so that both types' routines
- * have one function type. */
+/* Pointers to numbers are void *, so that the f64 and f32 routines have one function type. */
 #define CT__BLAS(p)                                                                                         \
     void p##gemm_(const char *, const char *, const int *, const int *, const int *, const void *,          \
                   const void *, const int *, const void *, const int *, const void *, void *, const int *); \
@@ -38,7 +37,7 @@ int openblas_get_parallel(void); /* 0 serial, 1 pthreads, 2 OpenMP */
 /* The routine of a dtype: CT__ROUTINE(CT_F64, gemm) is dgemm_. */
 #define CT__ROUTINE(dtype, name) ((dtype) == CT_F64 ? d##name##_ : s##name##_)
 
-/* A number of a dtype: its address is what routines take. */
+/* A number of a dtype; routines take its address. */
 typedef union ct__number {
     double f64;
     float f32;

@@ -1,11 +1,11 @@
-/* potrf. To BLAS a row-major lower triangle is an upper one. */
+/* potrf. BLAS reads a row-major lower triangle as an upper one. */
 #include "batch.h"
 #include "blas.h"
 
 #include <math.h>
 #include <string.h>
 
-/* L row by row: L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj. The diagonal's test is false for NaN. */
+/* Computes L row by row: L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj. The test of the diagonal fails for NaN. */
 static int64_t small_potrf_member(const ct__job *job, void *const *data)
 {
     double a[CT__POTRF_SMALL * CT__POTRF_SMALL];
@@ -46,7 +46,8 @@ static int64_t potrf_member(const ct__job *job, void *const *data)
         if (!(d > 0 && d < INFINITY)) failed = i + 1;
     }
     if (failed) ct__fill_nan(job, 0, data);
-    for (int i = 0; i < n && !failed && !job->lower_output; i++) /* above the diagonal of row or column i */
+    for (int i = 0; i < n && !failed && !job->lower_output;
+         i++) /* zeros above the diagonal, row (or column) i */
         memset(ct__at(data[0], job->dtype, m->columns ? i * ld : i * (ld + 1) + 1), 0,
                (size_t)(m->columns ? i : n - 1 - i) * ct_dtype_size(job->dtype));
     return failed;

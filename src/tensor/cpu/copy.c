@@ -26,7 +26,7 @@ static inline int64_t integer(double x)
 #define INTEGER_BF16(x) INTEGER(ct__from_bf16(x))
 #define INTEGER_F16(x)  INTEGER(ct__from_f16(x))
 
-/* name, type of out, type of x, conversion: in rows and columns of enum ct_dtype */
+/* name, type of out, type of x, conversion; ordered as a matrix over enum ct_dtype */
 #define CONVERSIONS(M)                           \
     M(f64_f64, double, double, SAME)             \
     M(f64_f32, double, float, (double))          \
@@ -83,7 +83,7 @@ typedef struct conversion {
     int isa;
 } conversion;
 
-/* Between f32 and bf16 or f16, in vectors where both sides allow. */
+/* Converts between f32 and bf16 or f16, with vectors if both sides are contiguous. */
 static void copy_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
                       const void *context)
 {

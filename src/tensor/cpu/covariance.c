@@ -1,5 +1,5 @@
-/* Covariance matrices and the contraction of their gradients, tile by tile: no array of the matrix's size
- * besides the result (or the cotangent) exists. */
+/* Covariance matrices and the contraction of their gradients, tile by tile: no n×m array exists besides the
+ * result (or the cotangent). */
 #include "tensor/covariance.h"
 #include "cpu.h"
 #include "kernel/isa.h"
@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <stdatomic.h>
 
-/* A loop that a sanitizer keeps from being vectorised is no fault. */
+/* clang warns of loops that it cannot vectorise; under a sanitizer that is expected. */
 #if defined(__clang__)
 #    pragma clang diagnostic ignored "-Wpass-failed"
 #endif
@@ -23,21 +23,21 @@ static bool by_products(const ct_cov_node *n, size_t size)
 typedef struct problem {
     const ct_cov_program *program;
     const ct_view *theta, *x, *z, *r, *noise;
-    /* lanes: of the `members` of a batch, how many are computed side by side: L, else 1 */
+    /* lanes: members of a batch that are computed side by side, L or 1; members: of the batch */
     int64_t n, m, d, z_row, blocks, lanes, members;
-    bool symmetric, lower; /* lower: that triangle alone */
+    bool symmetric, lower; /* lower: only the lower triangle */
     int threads;
-    atomic_llong next; /* task, of tiles or blocks of rows: threads take them as they come */
-    /* Of a matrix, whose row i begins at K + i * ld: */
+    atomic_llong next; /* the next task, a tile or a block of rows; threads share this counter */
+    /* For values; row i begins at K + i * ld: */
     void *K;
     int64_t ld;
     bool upper;                      /* K is transposed: the lower triangle is its upper one */
     enum { ALL, LOWER, UPPER } clip; /* the part of the rows and columns that is computed */
-    /* Of gradients, either of which may be NULL: */
+    /* For gradients; theta_bar or x_bar may be NULL: */
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
-    /* Of Gaussians, where theta_bar and noise_bar may both be NULL: */
+    /* For Gaussians; theta_bar and noise_bar may both be NULL: */
     ct_view *alpha, *diagonal, *noise_bar;
     double tolerance;
     char *block; /* `room` bytes for each thread */
@@ -50,10 +50,10 @@ typedef struct strip {
     int64_t i, rows, j, width;
 } strip;
 
-/* Whether it meets the diagonal in row i */
+/* Whether t contains the diagonal element of row i */
 static inline bool holds(const strip *t, int64_t i) { return i >= t->j && i < t->j + t->width; }
 
-/* Of the columns [j0, j1) those that are computed in row i */
+/* The columns of [j0, j1) that are computed in row i */
 static inline int64_t first_column(const problem *q, int64_t i, int64_t j0)
 {
     return q->clip == UPPER ? ct__max(i, j0) : j0;
@@ -66,8 +66,8 @@ static inline int64_t end_column(const problem *q, int64_t i, int64_t j1)
 
 static int64_t whole(int64_t columns, int64_t group) { return (columns + group - 1) / group * group; }
 
-/* What is computed of the rows [i, i1), or the first of them, and the columns [j0, j1), in whole groups. In a
- * triangle rows of about one length share a strip. */
+/* The strip that begins in row i: as many of the rows [i, i1) as fit, and what is computed of the columns
+ * [j0, j1), in whole groups. In a triangle only rows of similar length share a strip. */
 static strip strip_from(const problem *q, int64_t i, int64_t i1, int64_t j0, int64_t j1, int64_t group)
 {
     const int64_t most = ct__min(i1 - i, q->clip == ALL ? i1 - i : group), j = first_column(q, i, j0);
@@ -76,7 +76,7 @@ static strip strip_from(const problem *q, int64_t i, int64_t i1, int64_t j0, int
     return (strip){ i, rows, j, whole(end_column(q, i + rows - 1, j1) - j, group) };
 }
 
-/* run(plan, part) for every part, by a thread each */
+/* Calls run(plan, part) for every part, one thread for each */
 static void each_part(int parts, void (*run)(const void *plan, int part), const void *plan)
 {
     if (parts == 1) {
@@ -131,7 +131,7 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     q.lower = lower;
     q.upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
     q.clip = z ? ALL : q.upper ? UPPER : LOWER;
-    if (q.upper) q.z_row += CT__COV_GROUP; /* strips begin anywhere */
+    if (q.upper) q.z_row += CT__COV_GROUP; /* strips may begin at any column */
     const bool direct = q.upper || out->stride[1] == 1;
     const size_t work = room_of(dev, &q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));

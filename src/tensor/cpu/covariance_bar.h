@@ -3,13 +3,13 @@
 typedef double NAME(sums)
     __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
 
-/* Adds a vector to the L sums of an element of theta_bar. */
+/* Adds a vector to the L partial sums of an element of theta_bar. */
 TARGET CT__INLINE void NAME(add)(double *sums, NAME(vec) v)
 {
     *(NAME(sums) *)(void *)sums += __builtin_convertvector(v, NAME(sums));
 }
 
-/* Σ a_j b_j, lane by lane */
+/* Σ a_j b_j as L partial sums, one for each lane */
 TARGET CT__INLINE NAME(vec) NAME(dot)(const T *a, const T *b, int64_t m)
 {
     NAME(vec) sum = { 0 };
@@ -24,7 +24,7 @@ TARGET CT__INLINE T NAME(total)(NAME(vec) v)
     return v[0];
 }
 
-/* What leaf_bar does for a row, whatever the range of the parts of its sums: one pair after the other. */
+/* leaf_bar for one row, pair by pair, safe from overflow and underflow of the terms (as `careful`). */
 static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                               const T *g, double *theta_bar, double *x_bar)
 {
@@ -35,7 +35,8 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
         double by_x = 0, by_l = 0, by_p = 0;
         for (int64_t j = 0; j < m; j++) {
             const double b = z[d * p->z_row + j], g_j = g[j];
-            if (g_j == 0 || n->geometry == CT_DIFFER) continue; /* flat; codes are equal, or l is huge */
+            if (g_j == 0 || n->geometry == CT_DIFFER)
+                continue; /* k is flat here; codes are equal, or l is huge */
             if (n->geometry == CT_SINE) {
                 const double period = p->theta[n->extra], turns = (a - b) / period;
                 double square, slope;
@@ -59,15 +60,15 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
     }
 }
 
-/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with
- * difference δ_j = x_d - z_jd and weight w = 1/l²:
+/* A profile's backward rule: g = ȳ ∂k/∂s is passed on to the lengthscales, the period and x. For column d's
+ * term of s, with δ = x_d - z_jd and w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z
  *     differ    ∂s/∂l = -w δ/l             ∂s/∂x = 0                       with δ = [x ≠ z], w = 1/l
- * length_bar: of the active columns, or NULL; x_bar: of the rows, or NULL. */
+ * length_bar has an entry for each active column, x_bar for each row's coordinates; either may be NULL. */
 
-/* Distances over `dims` active columns from number k on. */
+/* CT_DISTANCE and CT_DIFFER over `dims` active columns from the k-th on. */
 TARGET CT__INLINE void NAME(distance_bar)(const int dims, const bool differ, const NAME(plan) * p,
                                           const ct_cov_node *n, int32_t k, const strip *t, const T *g,
                                           double *length_bar, double *x_bar)
@@ -98,7 +99,7 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const bool differ, con
                                    NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
 }
 
-/* Sines and products over active column k of one row. */
+/* CT_SINE and CT_DOT over the k-th active column of one row. */
 TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
                                       const T *z, int64_t m, NAME(node_space) * w, const T *g,
                                       double *theta_bar, double *length_bar, double *x_bar)
@@ -119,7 +120,7 @@ TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n
             by_p += slope[j] * (a - b[j]);
         }
         by_p /= period;
-        by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
+        by_x = by_x * (T)CT__PI / period; /* in this order 0 stays 0 for any period */
         by_p = by_p * (T)CT__PI / period;
         if (theta_bar) theta_bar[n->extra * L] -= weight * by_p;
     } else {
@@ -165,8 +166,8 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
     }
 }
 
-/* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and x_bar[rows][d], where they are
- * not NULL. */
+/* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and x_bar[rows][d], unless they are
+ * NULL. */
 TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, const T *K_bar,
                                    double *theta_bar, double *x_bar)
 {

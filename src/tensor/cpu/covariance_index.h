@@ -7,7 +7,7 @@
 
 CT__INLINE int NAME(slots)(const ct_cov_node *n) { return n->levels + 2; }
 
-/* B by slots, and those of z's rows */
+/* Fills the table B and the slots of z's rows. */
 static void NAME(tabulate)(const NAME(plan) * p, const ct_cov_node *n, const NAME(codes) * c)
 {
     const int slots = NAME(slots)(n);
@@ -32,8 +32,8 @@ TARGET CT__INLINE void NAME(index)(const NAME(plan) * p, const ct_cov_node *n, c
     }
 }
 
-/* B̄_ab = Σ ȳ over the pairs at slots a and b, of which a row has one a. Each sum is kept in four, so that an
- * addition need not wait for the one before. */
+/* B̄_ab = Σ ȳ over the pairs in slots a and b; all pairs of a row have the same a. Each sum is kept as four
+ * partial sums, so that an addition need not wait for the previous one. */
 TARGET CT__INLINE void NAME(index_bars)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
                                         const T *y_bar, double *theta_bar)
 {

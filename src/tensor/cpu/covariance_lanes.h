@@ -1,5 +1,5 @@
-/* Gaussians of few rows, L members of a batch side by side, for each type and instruction set (each_isa.h).
- * What is a number of a member is here a vector, which has it for each of them. */
+/* Small Gaussians, L members of a batch side by side, for each type and instruction set (each_isa.h). Each
+ * number of the algorithm is a vector with one lane for each member. */
 
 /* A_ij of the packed triangle, j <= i */
 CT__INLINE T *NAME(at)(T *A, int64_t i, int64_t j) { return A + (i * (i + 1) / 2 + j) * L; }
@@ -20,9 +20,10 @@ TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
     VEC(NAME(at)(A, k, k)) = f;
 }
 
-/* Members from `first` on. A becomes [C r; rᵀ 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
- * in the corner -C⁻¹ + ααᵀ. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
- * not finite, fails the batch. `limit` has first the noise, then the least pivots, at last -noise_bar. */
+/* Computes the members from `first` on. A starts as [C r; rᵀ 0]. Sweeping on C's pivots gives [-C⁻¹ α; αᵀ
+ * -rᵀα]. Setting the corner to -1 and sweeping on it gives -C⁻¹ + ααᵀ. d holds the pivots, then rᵀα. A pivot
+ * that is too small, or an element of d that is not finite, fails the whole batch. `limit` holds the noise at
+ * first, then the smallest pivots allowed, and finally -noise_bar. */
 TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 {
     const NAME(plan) p = NAME(prepare)(q, block, first);
@@ -66,7 +67,7 @@ TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
     NAME(move)(q, q->theta_bar, first, 0, P, -1, p.theta, -1);
 }
 
-/* What one thread does of the batch: groups of members, as they come. */
+/* One thread's loop: takes the next group of members until none is left. */
 static void NAME(gaussian_part)(const void *context, int part)
 {
     problem *q = *(problem *const *)context;

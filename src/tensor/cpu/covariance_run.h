@@ -1,15 +1,15 @@
-/* Whole covariance matrices and their gradients from tiles, for each type and instruction set
+/* Assembles covariance matrices and their gradients from tiles, for each type and instruction set
  * (each_isa.h). */
 #include "covariance_tile.h"
 
 #include "covariance_bar.h"
 
-/* Numbers of a cache line, and so whole vectors. */
+/* Numbers in a cache line, a multiple of the vector length. */
 #define GROUP (CT__ALIGNMENT / (int64_t)sizeof(T))
 
 /* -- plans ----------------------------------------------------------------------------------------------- */
 
-/* Cuts the plan's arrays out of a block, where that is not NULL; returns their size. */
+/* Divides `block` (NULL: only measures) among the plan's arrays. Returns the bytes needed. */
 static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
 {
     const size_t threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes, n = (size_t)q->n,
@@ -48,7 +48,8 @@ static size_t NAME(room_of)(const problem *q)
     return NAME(cut)(q, NULL, &p);
 }
 
-/* norm_j = Σ w z_j², less the common weight as the distances */
+/* norm_j = Σ w z_j². A weight common to all columns is left out, as in `distances`: geometry multiplies by
+ * it. */
 static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *norm)
 {
     for (int64_t j = 0; j < p->z_row; j++) norm[j] = 0;
@@ -58,8 +59,9 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
     }
 }
 
-/* `count` elements of t, along dimension `dim` from element `at` on, of the members from `first` on, to lanes
- * (count, lanes), or with a sign back. Lanes without a member have the last one's. */
+/* Copies `count` elements of t, along dimension `dim` and beginning at offset `at`, of the members from
+ * `first` on, to lanes (count, lanes). With a nonzero sign copies them back, times the sign. Lanes beyond the
+ * last member repeat it. */
 TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at,
                                   int64_t count, int dim, T *lanes, T sign)
 {
@@ -115,7 +117,7 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
-/* A strip, as far as it is wanted, to its place in K. */
+/* Computes a strip and stores its wanted part in K. */
 TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, int64_t j1)
 {
     const problem *q = p->q;
@@ -129,7 +131,7 @@ TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, c
     }
 }
 
-/* What one thread does of the whole: tiles, as they come. */
+/* One thread's loop: takes the next tile until none is left. */
 static void NAME(forward_part)(const void *plan, int part)
 {
     const NAME(plan) *p = plan;
@@ -159,7 +161,7 @@ static void NAME(forward)(problem *q, char *block)
 
 /* -- gradients ------------------------------------------------------------------------------------------- */
 
-/* K̄ on a strip, plus in the symmetric case its mirror image; zero where it is not wanted. */
+/* K̄ on a strip; in the symmetric case K̄ + K̄ᵀ. Zero outside the wanted part. */
 TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_t j1, T *K_bar)
 {
     const problem *q = p->q;
@@ -189,9 +191,9 @@ TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_
     }
 }
 
-/* What one thread does of the whole: blocks of rows, as they come. In the symmetric case the derivatives of
- * k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With X_bar each row is wanted
- * whole: theta_bar comes out twice, then. */
+/* One thread's loop: takes the next block of rows until none is left. In the symmetric case k_ij and k_ji
+ * have the same derivatives, so it suffices to contract K̄ + K̄ᵀ over the lower triangle. X_bar needs whole
+ * rows, so theta_bar is then summed twice and halved at the end. */
 static void NAME(backward_part)(const void *plan, int part)
 {
     const NAME(plan) *p = plan;

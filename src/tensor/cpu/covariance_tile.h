@@ -1,25 +1,25 @@
 /* Strips of covariance matrices, for each type and instruction set (each_isa.h).
  *
- * Every array below has one number for each pair of a strip, at most CT__COV_WIDTH, and stays in the
- * first-level cache. Where rows are short a strip has several, so that loops over its pairs stay long. Its
- * width counts whole vectors. */
+ * An array of a node holds one number for each pair of a strip, at most CT__COV_WIDTH, and stays in the
+ * first-level cache. Several short rows share a strip, so that loops over its pairs stay long. A strip's
+ * width is a multiple of the vector length. */
 
-/* As wide as the numbers, so that comparisons of them can be counted in vectors. */
+/* An integer as wide as T, so that comparisons can be counted in vectors. */
 #if F64
 typedef int64_t NAME(count);
 #else
 typedef int32_t NAME(count);
 #endif
 
-/* What one thread works in: five arrays per node, in whole cache lines. */
+/* A thread's workspace for one node: five arrays, in whole cache lines. */
 typedef struct NAME(node_space) {
     T value[CT__COV_WIDTH], slope[CT__COV_WIDTH], extra_slope[CT__COV_WIDTH], s[CT__COV_WIDTH],
         bar[CT__COV_WIDTH];
     alignas(64) const T *y_bar; /* the cotangent of value */
-    bool wild;                  /* s, or some of its parts, left the range of T */
+    bool wild;                  /* some s, or a term of it, is out of range */
 } NAME(node_space);
 
-/* Of a node of codes: B, and the slot in it of each row of z. */
+/* For a CT_COV_INDEX node: the table B, and the slot of each row of z. */
 typedef struct NAME(codes) {
     T *table;
     NAME(count) * slot;
@@ -30,40 +30,41 @@ typedef struct NAME(plan) {
     const ct_cov_node *nodes;
     const int32_t *dims;
     int n_nodes;
-    int64_t lanes; /* as in problem; below an element is so many numbers, one of each member */
+    int64_t lanes; /* as in problem; each element below is `lanes` numbers, one for each member */
     bool symmetric;
     const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j * lanes] */
     int64_t x_row, x_col, z_row;
-    /* weight: 1/l² of each active column, for CT_DIFFER 1/l, in the order of the program's; 1 without a
-     * lengthscale, NaN where it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms`
-     * where distances come from products, else NULL. */
+    /* weight: for each entry of the program's dims, 1/l², or 1/l for CT_DIFFER; 1 without a lengthscale; NaN
+     * if outside CT__STEEP's range, which makes s NaN and so leads to `careful`. norm: for each node that
+     * computes distances from products, its Σ w z_j² in `norms`; else NULL. */
     T *theta, *weight, *z, *norms, **norm;
-    NAME(codes) * codes; /* of each node; of CT_COV_INDEX alone it is set */
+    NAME(codes) * codes; /* of each node; set for CT_COV_INDEX only */
     T *u, *v;            /* the vectors of K̄, or NULL */
-    /* Of each thread: space for the nodes, x_bar of a block's rows; of each block, L sums of theta_bar. */
+    /* For each thread: `space` of every node, and x_bar of a block of rows. For each block of rows:
+     * theta_bar, L partial sums of each parameter. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
-    T *A; /* of Gaussians: a packed lower triangle of n + 1 rows */
+    T *A; /* for Gaussians: a packed lower triangle of n + 1 rows */
 } NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
 CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x + i * p->x_row; }
 
-/* An element of theta, of the weights or of a point, in all lanes or of the member in each */
+/* Loads an element of theta, weight or x: one number broadcast to all lanes, or each lane's own member's */
 TARGET CT__INLINE NAME(vec) NAME(spread)(const NAME(plan) * p, const T *x)
 {
     const NAME(vec) zero = { 0 };
     return p->lanes == 1 ? (NAME(vec))(*x - zero) : LOAD(x);
 }
 
-/* δ = x - z, or for CT_DIFFER [x ≠ z]; NaN if one of them is */
+/* δ = x - z, or for CT_DIFFER δ = [x ≠ z]; NaN if x or z is */
 TARGET CT__INLINE NAME(vec) NAME(apart)(const bool differ, NAME(vec) x, NAME(vec) z)
 {
     return differ ? 0 * (x - z) - __builtin_convertvector(x != z, NAME(vec)) : x - z;
 }
 
-/* s_j = Σ w δ_j² over `dims` active columns from number k on, added to those before k */
+/* s_j = Σ w δ_j² over `dims` active columns from the k-th on; for k > 0 added to s_j */
 TARGET CT__INLINE void NAME(squares)(const int dims, const bool differ, const NAME(plan) * p,
                                      const ct_cov_node *n, int32_t k, const T *x, const T *z, int64_t m, T *s)
 {
@@ -88,7 +89,7 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const bool differ, const NA
     }
 }
 
-/* Σ w δ_j² from differences: zero for equal points, and with all its digits for near ones */
+/* s_j = Σ w δ_j² from differences: exactly zero for equal points, and without cancellation for near ones */
 TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
                                          int64_t m, T *s)
 {
@@ -99,8 +100,8 @@ TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node
     for (; k < n->n_dims; k++) NAME(squares)(1, true, p, n, k, x, z, m, s);
 }
 
-/* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it
- * loses two bits at most; nearer points, and what overflows, from differences. */
+/* The same from products, s_j = Σ w x² + Σ w z_j² - 2 Σ w x z_j, if that is at least a quarter of the first
+ * two terms: then cancellation costs at most two bits. Nearer points, and overflow, use differences. */
 TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
                                        int64_t m, T *s, const T *norm)
 {
@@ -142,7 +143,7 @@ static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int3
     return n->lengthscale < 0 ? 1 : (double)p->theta[(n->lengthscale + (n->ard ? k : 0)) * p->lanes + lane];
 }
 
-/* sin²πt and sin 2πt for any t; a whole number of turns where it is infinite */
+/* sin²πt and sin 2πt for any t; an infinite t counts as an integer */
 static void NAME(sines)(double t, double *square, double *slope)
 {
     *square = *slope = 0;
@@ -156,8 +157,8 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
                                : CT__FAR(F64);
 }
 
-/* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
- * lengthscales first. NaN where members are side by side. */
+/* s of one pair, safe from overflow and underflow of its terms: differences, sines and coordinates are
+ * divided by the lengthscales first. NaN if members are computed side by side, which fails the batch. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
     double s = p->lanes > 1 ? NAN : 0, square, slope;
@@ -178,7 +179,7 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
     return s > CT__FAR(F64) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
 }
 
-/* s_j of sines or products */
+/* s_j for CT_SINE or CT_DOT */
 CT__INLINE void NAME(turns)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                             T *s)
 {
@@ -200,7 +201,7 @@ CT__INLINE void NAME(turns)(const NAME(plan) * p, const ct_cov_node *n, const T 
     }
 }
 
-/* s of a strip; whether some of it had to be computed carefully */
+/* Computes s on a strip. Returns whether some pair needed `careful`. */
 TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const strip *t, T *s)
 {
     const T *norm = p->norm[n - p->nodes], *z = p->z + t->j;
@@ -243,7 +244,7 @@ CT__INLINE T NAME(power)(T x, int n)
 #define COS2PI(x)  FN(ct__cos2pi)(x, FUSED)
 #define POWI(x, n) NAME(power)(x, n)
 
-/* value, and where `slopes` ∂k/∂s and ∂k/∂a */
+/* A profile's values on a strip and, with `slopes`, ∂k/∂s and ∂k/∂a */
 TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
                                   NAME(node_space) * w, T *value, bool slopes)
 {
@@ -288,7 +289,7 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
 
 #include "covariance_index.h"
 
-/* All nodes' values on a strip; the root's go to `out`. */
+/* The values of all nodes on a strip; the root's go to `out`. */
 TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,
                                     bool slopes)
 {

@@ -1,4 +1,5 @@
-/* What the files of the CPU backend share: one loop driver for everything elementwise, and the primitives. */
+/* Shared by the files of the CPU backend: the loop driver of all elementwise work, helpers, and the
+ * primitives. */
 #ifndef CT_TENSOR_CPU_H
 #define CT_TENSOR_CPU_H
 
@@ -11,9 +12,9 @@
 typedef void (*ct__kernel)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
                            const void *context);
 
-/* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is free. Dimensions
- * are coalesced and sorted by the output's strides; operands that disagree about the inner dimension are
- * walked in tiles. `grain`: see CT__GRAIN. */
+/* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is unspecified.
+ * Dimensions are merged and sorted by the output's strides. If an operand's shortest stride is along another
+ * dimension, the last two dimensions are traversed in tiles. `grain`: see CT__GRAIN. */
 void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
               int64_t grain);
 
@@ -27,7 +28,7 @@ static inline void *ct__at(const void *data, ct_dtype dtype, int64_t offset)
     return (char *)data + offset * (int64_t)ct__size(dtype);
 }
 
-/* The value of a number of f64 or f32, and back. */
+/* Read and write one element of an f64 or f32 array. */
 static inline double ct__get(ct_dtype dtype, const void *data, int64_t offset)
 {
     return dtype == CT_F64 ? ((const double *)data)[offset] : (double)((const float *)data)[offset];
@@ -47,8 +48,8 @@ static inline void ct__blend(ct_dtype dtype, double alpha, double sum, double be
     ct__set(dtype, c, at, beta == 0 ? alpha * sum : alpha * sum + beta * ct__get(dtype, c, at));
 }
 
-/* Where batch member `member` of t begins, whose batch dimensions are those of `shape`, or broadcast to
- * them. */
+/* The offset of batch member `member` of t. Members are numbered by the batch dimensions of `shape`, to which
+ * t's are broadcast. */
 static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, int64_t member)
 {
     int64_t offset = 0;
@@ -62,7 +63,7 @@ static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, 
 static inline int64_t ct__min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ct__max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Where part `part` of n things begins, of `parts` parts of the same size. */
+/* The beginning of part `part` when n items are divided evenly into `parts` parts. */
 static inline int64_t ct__part(int64_t n, int64_t parts, int64_t part)
 {
     return n / parts * part + n % parts * part / parts;
@@ -73,7 +74,7 @@ static inline size_t ct__aligned(size_t bytes)
     return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
 }
 
-/* The next piece of a block, aligned; NULL where the block is. */
+/* The next aligned piece of a block, advancing *used; NULL if block is NULL. */
 static inline void *ct__take(char *block, size_t *used, size_t bytes)
 {
     void *piece = block ? block + *used : NULL;
@@ -87,8 +88,8 @@ float ct__lgammaf(float x);
 double ct__polygamma(int k, double x);
 float ct__polygammaf(int k, float x);
 
-/* The lower triangle of a (n x n, row-major) becomes its Cholesky factor, by all threads; the failing minor,
- * or 0. memory: ct__sweep_memory bytes. */
+/* Replaces the lower triangle of a (n x n, row-major) by its Cholesky factor, with all threads. Returns the
+ * failing minor, or 0. memory: ct__sweep_memory bytes. */
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 

@@ -12,7 +12,7 @@
 
 enum { MODEL = 128 };
 
-/* What Linux calls the first CPU; "CPU" where it does not say. */
+/* The first CPU's model name according to Linux; "CPU" if it is unknown. */
 static void read_model(char model[MODEL])
 {
     char line[8192];
@@ -23,7 +23,7 @@ static void read_model(char model[MODEL])
     if (file) fclose(file);
 }
 
-/* The number in a file; the largest where there is none, but for example "max". */
+/* The number in a file; UINT64_MAX if there is none, as in "max". */
 static uint64_t read_limit(const char *path)
 {
     unsigned long long limit;
@@ -61,7 +61,7 @@ static uint64_t physical_memory(void)
     return limit < physical ? limit : physical;
 }
 
-/* OpenBLAS's kernels by the instructions they use. */
+/* Remarks on a core that uses fewer instructions than the CPU has. */
 static void remark_on_core(ct_device *dev, const char *core)
 {
     static const struct {
@@ -93,6 +93,20 @@ static void remark_on_threads(ct_device *dev)
                "OpenMP build (libopenblas-openmp-dev)");
 }
 
+/* Remarks on too many processes. An MPI launcher tells each process how many it has started on this
+ * machine. */
+static void remark_on_processes(ct_device *dev)
+{
+    const char *told = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!told) told = getenv("MPI_LOCALNRANKS");
+    const long many = told ? strtol(told, NULL, 10) : 1, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (many < 2 || many <= cores / dev->threads) return;
+    ct__remark(dev,
+               "slow: %ld processes on this machine, of %d thread%s each, have %ld cores: start fewer, or "
+               "with fewer threads (OMP_NUM_THREADS)",
+               many, dev->threads, dev->threads == 1 ? "" : "s", cores);
+}
+
 static ct_status open_cpu(ct_device *dev, int ordinal)
 {
     static const char *const kinds[] = { "serial", "pthreads", "OpenMP" };
@@ -121,6 +135,7 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
              core, (double)memory / (1 << 30));
     remark_on_core(dev, core);
     remark_on_threads(dev);
+    remark_on_processes(dev);
     return CT_OK;
 }
 
@@ -149,7 +164,7 @@ static ct_status synchronize(ct_device *dev)
     return CT_OK;
 }
 
-/* The next number goes to whoever is free. */
+/* A free thread takes the next k. */
 static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
     const int threads = ct__team_limit(count < dev->threads ? (int)count : dev->threads);

@@ -1,4 +1,4 @@
-/* Numbers that must be positive, not zero, or finite: the members that have another are flagged. */
+/* Flags the members of a batch that have a number outside a domain: not positive, zero, or not finite. */
 #include "batch.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ static bool within(ct_domain domain, double value)
     return domain == CT_FINITE ? isfinite(value) : (domain == CT_NONZERO ? fabs(value) : value) > 0;
 }
 
-/* The first place, from 1, of an x (rows, 1) outside the domain; 0: none */
+/* The place, from 1, of the first element of x (rows, 1) outside the domain; 0 if there is none. */
 static int64_t outside(ct_domain domain, ct_dtype dtype, const void *x, int64_t rows, int64_t step)
 {
     for (int64_t i = 0; i < rows; i++)

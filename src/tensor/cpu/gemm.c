@@ -1,5 +1,5 @@
-/* gemm. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for
- * as Cᵀ = Bᵀ Aᵀ where C is row-major. */
+/* gemm. BLAS reads a row-major matrix as its transpose in column-major order, so for a row-major C = A B it
+ * computes Cᵀ = Bᵀ Aᵀ. */
 #include "batch.h"
 #include "blas.h"
 #include "grouped.h"
@@ -9,7 +9,7 @@
 
 enum { A, B, C };
 
-/* C = alpha A B + beta C by three loops, in f64. t is a constant where it is called. */
+/* C = alpha A B + beta C by three loops, in f64. Callers pass a constant t. */
 static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, const void *x,
                          const ct__matrix *b, const void *y, double beta, const ct__matrix *c, void *z)
 {
@@ -52,13 +52,13 @@ static int64_t gemm_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* From one number of a row or column to the next. */
+/* The stride of a row or column vector. */
 static int64_t vector_step(const ct__matrix *m)
 {
     return m->packed || m->rows * m->cols <= 1 ? 1 : m->cols == 1 ? m->rs : m->cs;
 }
 
-/* A column y = alpha A x + beta y, or a row yᵀ = alpha Bᵀ xᵀ + beta yᵀ */
+/* C is a column, y = alpha A x + beta y, or a row, yᵀ = alpha Bᵀ xᵀ + beta yᵀ. */
 static int64_t gemv_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *y = &job->m[C];
@@ -74,7 +74,7 @@ static int64_t gemv_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* Any positive step will do for a vector of gemv. */
+/* gemv takes a vector with any positive stride; others are packed. */
 static void choose_vector_form(ct__matrix *m)
 {
     m->packed = false;
@@ -82,8 +82,9 @@ static void choose_vector_form(ct__matrix *m)
     m->packed = step < 1 || step > INT32_MAX;
 }
 
-/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product
- * of more rows; likewise with A shared, and columns. The stride of an extent of 1 is free. */
+/* A batch with a shared B is one product with more rows, if the rows of each member of A and C continue those
+ * of the previous one. Likewise a shared A gives more columns. The stride of an extent of 1 may be
+ * anything. */
 static void collapse(ct__job *job)
 {
     ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
@@ -110,7 +111,7 @@ static void collapse(ct__job *job)
     job->members = 1;
 }
 
-/* Few rows against a large B: BLAS would spend its time packing B. Rows of A and C must lie side by side. */
+/* Few rows times a large B: BLAS would spend its time packing B. The rows of A and C must be contiguous. */
 static bool few_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
@@ -120,7 +121,8 @@ static bool few_rows(const ct__job *job)
            job->work * (double)job->members > CT__FEW_WORK;
 }
 
-/* AᵀB, both of few rows, as in the gradient of a layer's weight: BLAS packs more than it multiplies. */
+/* AᵀB with few rows in both, as in the gradient of a layer's weight: BLAS would spend more time packing than
+ * multiplying. */
 static bool few_columns(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
@@ -130,7 +132,7 @@ static bool few_columns(const ct__job *job)
            (job->beta == 0 || job->beta == 1);
 }
 
-/* A of many rows, with a B that is small, as in a layer and in an update of low rank: BLAS packs all of A. */
+/* A tall A times a small B, as in a layer or a low-rank update: BLAS would pack all of A. */
 static bool many_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
@@ -141,8 +143,8 @@ static bool many_rows(const ct__job *job)
            (job->beta == 0 || job->beta == 1);
 }
 
-/* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where
- * that is not even. */
+/* Splits the rows of A and C into equal parts, each multiplied with all of B, so that the threads share the
+ * batch evenly. False if no even split exists. */
 static bool share_rows(ct__job *job)
 {
     ct__matrix *a = &job->m[A], *c = &job->m[C];

@@ -1,15 +1,16 @@
-/* Products of bf16 and f16 tiles by AMX's or AVX512-BF16's dot products of bf16: two products, exact, join a
- * sum in f32 at a time. A word holds the two neighbours along the depth that meet in one. A is packed whole,
- * in strips of rows; of B one panel of columns at a time, which stays in the first-level cache while all
- * strips pass, and meanwhile the next panel is asked for from memory.
+/* Products of bf16 and f16 tiles by the bf16 dot products of AMX or AVX512-BF16. One instruction adds two
+ * exact products to a sum in f32; a 32-bit word holds the two neighbours along the inner dimension that it
+ * multiplies. A is packed whole, in strips of rows. B is packed one panel of columns at a time. The panel
+ * stays in the first-level cache while all strips are multiplied with it, and the next panel is prefetched
+ * meanwhile.
  *
  * A finite f16 is the sum of two bf16, its high and its low part, so a product of f16 is four products of
- * bf16. AMX computes the four in less time than f32 takes; AVX512-BF16 does not.
+ * bf16. AMX computes the four in less time than f32 takes; AVX512-BF16 does not, and is used for bf16 only.
  *
- * The instructions read subnormals as zeros and write zeros for them. Where the least elements of A and a
- * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
- * from 2^-126 on there is nothing that they could lose. Other panels are left to f32. So are those of f16 in
- * which a number is not finite, as an infinity times a low part of 0 is NaN. */
+ * The instructions flush subnormals to zero, on input and output. If the smallest nonzero elements of A and
+ * of a panel have the exponents e and f, all products and their sums are multiples of 2^(e + f - 14). If that
+ * is at least 2^-126, no subnormal can occur and nothing is lost. Other panels are left to f32. So are f16
+ * panels with a number that is not finite, because an infinity times a low part of 0 would be NaN. */
 #include "half.h"
 #include "kernel/isa.h"
 #include "kernel/vmath.h"
@@ -28,18 +29,18 @@ enum {
     LANES = 16,
     STRIP = 2 * CT__BF16_ROWS,
     PANEL = CT__BF16_VECTORS * LANES,
-    LINE = 64, /* bytes        */
+    LINE = 64, /* bytes */
     BIAS = 127,
 };
 
 typedef uint32_t word __attribute__((may_alias, aligned(2)));
 typedef uint16_t element __attribute__((may_alias));
 
-/* The biased exponent of the least element that is not zero; 0: a subnormal. */
+/* The smallest biased exponent of the nonzero elements; 0 if one is subnormal. */
 CT__BF16 static int least_exponent(int64_t words, const uint32_t *packed)
 {
     const element *x = (const element *)packed;
-    uint16_t least = UINT16_MAX; /* of |x| - 1 in bits: zero is the largest */
+    uint16_t least = UINT16_MAX; /* the smallest |x| - 1 as bits; zero wraps to the largest */
     for (int64_t i = 0; i < 2 * words; i++) {
         const uint16_t bits = (uint16_t)((x[i] & 0x7fff) - 1);
         least = bits < least ? bits : least;
@@ -47,9 +48,9 @@ CT__BF16 static int least_exponent(int64_t words, const uint32_t *packed)
     return (least + 1) >> 7;
 }
 
-/* Words of f16 become those of the high parts, the upper 8 bits of each significand, followed by as many of
- * the low parts, what is left: at most 3 bits. Returns the biased exponent of the least f16, 2^-24; 0: a
- * number is not finite. */
+/* Replaces words of f16 by words of their high parts (the upper 8 bits of each significand), followed by as
+ * many words of their low parts (the remaining 3 bits). Returns the biased exponent of the smallest f16,
+ * 2^-24; 0 if a number is not finite. */
 CT__BF16 static int split(int64_t words, uint32_t *packed)
 {
     const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
@@ -72,8 +73,8 @@ CT__BF16 static int split(int64_t words, uint32_t *packed)
     return infinite ? 0 : BIAS - 24;
 }
 
-/* to (pairs x width) = words of x (depth x n; ds along the depth, xs across), zeros behind. One stride is
- * 1. */
+/* Packs x (depth x n, strides ds and xs, one of them 1) into `to` (pairs x width), one word for each pair of
+ * neighbours along the depth, padded with zeros. */
 CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs, int64_t depth,
                           int64_t n, int64_t width, uint32_t *to)
 {
@@ -84,7 +85,7 @@ CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int
             for (int64_t j = 0; j < n; j++) to[p * width + j] = low[j] | (uint32_t)high[j] << 16;
         }
     else if (xs % 2 == 0 && (uintptr_t)x % sizeof *to == 0)
-        f32->transpose(n, whole, x, xs / 2, to, width); /* words are words */
+        f32->transpose(n, whole, x, xs / 2, to, width); /* transposes 32-bit words */
     else
         for (int64_t p = 0; p < whole; p++)
             for (int64_t j = 0; j < n; j++)
@@ -95,8 +96,8 @@ CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int
         for (int64_t j = n; j < width; j++) to[p * width + j] = 0;
 }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[STRIP p + r], b packed. `vectors` is a constant where it is
- * called. */
+/* c (rows x cols) = or += Σ_p a_rp b_p, with a_rp at a[STRIP p + r] and b packed. Callers pass a constant
+ * `vectors`. */
 CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
                               int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
 {
@@ -137,8 +138,8 @@ TILE(2)
 TILE(3)
 static run_tile *const tiles[CT__BF16_VECTORS] = { tile1, tile2, tile3 };
 
-/* AMX. A tile register has 16 rows of 16 words; its product adds A (16 rows, 16 words along the depth) times
- * B (16 words along the depth, 16 columns) to C (16 x 16 in f32). */
+/* AMX. A tile register has 16 rows of 16 words. Its instruction adds A (16 rows, 16 words along the depth)
+ * times B (16 words along the depth, 16 columns) to C (16 x 16 in f32). */
 static const struct {
     uint8_t palette, start, zeros[14];
     uint16_t bytes_of_row[16];
@@ -150,14 +151,15 @@ static const struct {
 CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
 CT__AMX static void close_tiles(void) { _tile_release(); }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, a_rp at a[pairs r + p]; pairs is a multiple of 16. Of f16
- * a and b have two parts each, one after the other, and each part of a meets each of b. */
+/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, with a_rp at a[pairs r + p]; pairs is a multiple of 16.
+ * For f16, a and b have two parts each (high, then low), and each part of a is multiplied with each part of
+ * b. */
 CT__AMX static void tile_amx(int parts, int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows,
                              int64_t cols, bool add, float *c, int64_t ld)
 {
     enum { WORD = sizeof *a, ROW = PANEL * WORD }; /* bytes */
     _Alignas(LINE) float sum[STRIP][PANEL];
-    __asm__ volatile("" ::: "memory"); /* gcc's _tile_loadd does not say that it reads memory */
+    __asm__ volatile("" ::: "memory"); /* gcc does not know that _tile_loadd reads memory */
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -201,7 +203,7 @@ bool ct__ask_for_amx(void)
 #    endif
 }
 
-/* Asks for part i of n of x (depth x cols; ds along the depth, xs across, one of them 1). */
+/* Prefetches the i-th of n parts of x (depth x cols, strides ds and xs, one of them 1). */
 static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t cols, int64_t i, int64_t n)
 {
     const bool across = xs == 1;
@@ -211,7 +213,8 @@ static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_
             __builtin_prefetch(x + l * step + j, 0, 2);
 }
 
-/* Packs strip i of A: of AMX a_rp is at r pairs + p, else at STRIP p + r. Returns its least exponent. */
+/* Packs the strip of A at row i, with a_rp at r pairs + p for AMX, else at STRIP p + r. Returns its smallest
+ * exponent. */
 static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product *q, int64_t i, uint32_t *to)
 {
     const int64_t rows = ct__min(q->m - i, STRIP), pairs = (q->k + 1) / 2;
@@ -253,7 +256,9 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
     for (; j < n; j += PANEL) {
         const int64_t cols = ct__min(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
         const int64_t deep =
-            next ? k : ct__min(more, k); /* of the next panel, which may be of the rows that follow */
+            next ? k
+                 : ct__min(more,
+                           k); /* depth of the next panel, which may belong to the next call's rows of B */
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
         const int f = parts > 1 ? split(PANEL * pairs, panel) : least_exponent(PANEL * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;

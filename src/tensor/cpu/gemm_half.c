@@ -1,14 +1,14 @@
-/* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile
- * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32.
- * The CPU's dot products of bf16 are used where it has them (gemm_bf16.c). */
+/* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
+ * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. On CPUs
+ * with bf16 dot products gemm_bf16.c does the multiplication. */
 #include "blas.h"
 #include "half.h"
 
 #include <omp.h>
 
 typedef struct cutting {
-    int64_t rows, cols, depth;    /* of the tiles */
-    int64_t down, across, pieces; /* tiles of a member, and of all */
+    int64_t rows, cols, depth;    /* of a tile */
+    int64_t down, across, pieces; /* tiles along a member's rows and columns, and in all */
     size_t bytes;                 /* of the three tiles of a thread */
 } cutting;
 
@@ -31,8 +31,8 @@ static cutting cut(const ct__job *job, bool amx, int threads)
     return t;
 }
 
-/* rows x cols of a matrix from (row, col) on, as f32 in the order in which it lies. Returns BLAS's flag: 'N'
- * where that is row-major, of the transposed product. */
+/* Converts rows x cols of a matrix, from (row, col) on, to f32 in its own memory order. Returns BLAS's flag
+ * for the transposed product: 'N' if that order is row-major, else 'T'. */
 static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t row, int64_t rows,
                   int64_t col, int64_t cols, float *to)
 {
@@ -76,7 +76,7 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                                 .b_cs = b->cs,
                                 .c = sum,
                                 .ldc = cols };
-        /* what a_tile cannot take of f16's strips goes into b_tile, which is not in use yet */
+        /* the strips of f16 may run past a_tile into b_tile, which is unused until later */
         const int64_t done = dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
                                                       (uint32_t *)(void *)a_tile)
                                   : 0;

@@ -1,6 +1,6 @@
-/* Products of many small groups of rows with one matrix each: rows are read and written where they lie, a
- * group's matrix stays in the cache, and the work is cut into pieces of equal cost, whatever the sizes of the
- * groups. */
+/* Products of many groups of rows, each group with a matrix of its own. Rows are read and written in place,
+ * and a group's matrix stays in the cache. The work is divided into pieces of equal cost, whatever the sizes
+ * of the groups. */
 #include "grouped.h"
 #include "half.h"
 #include "kernel/isa.h"
@@ -10,7 +10,7 @@
 
 #if CT__X86
 #    include <immintrin.h>
-/* Streamed results are in memory before another thread looks. */
+/* Makes streamed results visible to other threads. */
 #    define FENCE() _mm_sfence()
 #else
 #    define FENCE() ((void)0)
@@ -26,20 +26,21 @@ size_t ct__grouped_scratch(const ct__grouped *q)
     return CT__GROUP_SCRATCH + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
 }
 
-/* -- cutting the work into pieces ------------------------------------------------------------------------ */
+/* -- dividing the work into pieces ----------------------------------------------------------------------- */
 
-/* Row `row` of group `group`: where a piece begins. */
+/* Where a piece begins: row `row` of group `group`. */
 typedef struct place {
     int64_t group, row;
 } place;
 
-/* What comes before group m: its rows, and CT__GROUP_COST for each group. */
+/* The cost of all groups before m: their rows, and CT__GROUP_COST for each group. */
 static int64_t cost_before(const ct__grouped *q, int64_t m)
 {
     return q->offset[m] * q->I + m * CT__GROUP_COST;
 }
 
-/* The place after `cost` of the work. A piece that ends behind a group's rows has all of the group. */
+/* The place at which `cost` of the work is done. A cut between a group's last row and its end moves to the
+ * next group. */
 static place cut(const ct__grouped *q, int64_t cost)
 {
     int64_t low = 0, high = q->M; /* cost_before(low) <= cost */
@@ -55,9 +56,10 @@ static place cut(const ct__grouped *q, int64_t cost)
     return row > 0 && row >= ct__group_rows(q, low) ? (place){ low + 1, 0 } : (place){ low, row };
 }
 
-/* Room for the sums of groups that a piece has not all of, `bytes` each and two for a piece: of a group that
- * began before it (the head), and for bf16 and f16 of one that goes on behind it (the tail). Those are f32
- * until they are whole; f64 and f32 begin in D, and heads are added there. */
+/* Partial sums of D_m for groups that are split between pieces, `bytes` each, two for a piece. The head
+ * belongs to a group that began in an earlier piece; the tail to a group that continues in the next. bf16 and
+ * f16 need tails, because their sums stay f32 until the group is complete. f64 and f32 write the tail to D
+ * itself, and the heads are added there. */
 typedef struct sums {
     char *data;
     size_t bytes;
@@ -66,7 +68,7 @@ typedef struct sums {
 static void *head_of(const sums *s, int piece) { return s->data + 2 * (size_t)piece * s->bytes; }
 static void *tail_of(const sums *s, int piece) { return s->data + (2 * (size_t)piece + 1) * s->bytes; }
 
-/* The work from one place to the next. */
+/* Runs piece `piece`, from its place to the next one's. */
 static void run_piece(const ct__grouped *q, ct__run_rows *run, const place *from, int piece, const sums *s,
                       void *scratch)
 {
@@ -86,7 +88,7 @@ static void run_piece(const ct__grouped *q, ct__run_rows *run, const place *from
     FENCE();
 }
 
-/* D of the groups that were cut: what their pieces have summed, in the order of the pieces. */
+/* Adds up D of the groups that were split, in the order of the pieces. */
 static void add_heads(const ct__grouped *q, const place *from, int pieces, const sums *s)
 {
     const int64_t n = q->J * q->K;
@@ -129,7 +131,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     if (alone) {
         run_piece(q, run, from, 0, &s, scratch);
     } else {
-        int next = 0; /* the piece that nobody has taken yet */
+        int next = 0; /* the next piece to take */
 #pragma omp parallel for schedule(static, 1) num_threads(ct__team(dev, threads))
         for (int t = 0; t < threads; t++)
             for (;;) {
@@ -160,12 +162,13 @@ ct_status ct__cpu_group_by(ct_device *dev, const ct_view *index, ct_view *groups
                             m, M);
         offset[m]++;
     }
-    for (int64_t m = 1; m <= M; m++) offset[m] += offset[m - 1]; /* the ends, which move to the beginnings */
+    for (int64_t m = 1; m <= M; m++)
+        offset[m] += offset[m - 1]; /* the groups' ends; the next loop turns them into beginnings */
     for (int64_t i = N; i-- > 0;) order[--offset[q[i * step]]] = i;
     return CT_OK;
 }
 
-/* Groups within their bounds: what is read and written lies inside. */
+/* Takes the groups after checking their bounds, so that all reads and writes stay inside the arrays. */
 static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped *q)
 {
     q->offset = groups->data;
@@ -175,7 +178,8 @@ static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped 
     for (int64_t i = 0; i < q->N; i++) ok &= (uint64_t)q->order[i] < (uint64_t)q->N;
     if (ok) return CT_OK;
     return ct__fail(dev, CT_EINDEX,
-                    "the groups are not those of %" PRId64 " rows into %" PRId64 ": make them by ct_group_by",
+                    "the groups do not divide %" PRId64 " rows into %" PRId64
+                    " groups: make them with ct_group_by",
                     q->N, q->M);
 }
 

@@ -1,12 +1,12 @@
-/* Grouped products of bf16 and f16: rows and parts of a matrix become f32 in the cache, go through the kernel
- * for that, and each result is rounded once. */
+/* Grouped products of bf16 and f16. Rows and parts of a matrix are converted to f32 in the cache and
+ * multiplied by the f32 kernel; each result is rounded once. */
 #include "grouped.h"
 #include "half.h"
 
-/* Of the matrices (J x K) a part has all of the inner extent: columns of C forward, rows of C and D
- * backward. */
+/* A part of the matrices (J x K) spans the whole inner extent. It is a range of C's columns forward, and of
+ * the rows of C and D backward. */
 typedef struct cutting {
-    int64_t rows, inner, outer, step; /* step: of outer, in a part */
+    int64_t rows, inner, outer, step; /* step: the part's share of outer */
 } cutting;
 
 static cutting cut(const ct__grouped *q)
@@ -17,8 +17,8 @@ static cutting cut(const ct__grouped *q)
     return t;
 }
 
-/* The scratch: rows of A (or the part's columns of them), of G, of out; the part of C, of D, and what is
- * added to D. */
+/* The workspace in f32: rows of A (backward, only the part's columns), of G and of out; the parts of C and D,
+ * and a term to add to D. */
 typedef struct room {
     float *a, *g, *y, *C, *D, *more;
     int64_t offset[2], order[CT__GROUP_ROWS];
@@ -48,7 +48,7 @@ static room *furnish(void *scratch, const cutting *t)
     return r;
 }
 
-/* One part of the matrices, from `at` of the outer extent on, over all rows. */
+/* Computes one part of the matrices, at `at` of the outer extent, for all rows. */
 static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t start, int64_t stop,
                      int64_t at, uint16_t *D, float *D_wide, room *r)
 {
@@ -66,7 +66,7 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
                       .dtype = CT_F32,
                       .isa = q->isa };
     ct__run_rows *run = ct__grouped_rows(q->isa, CT_F32);
-    const int64_t first = q->G ? at * q->K : at; /* of the part, in a matrix */
+    const int64_t first = q->G ? at * q->K : at; /* offset of the part in a matrix */
     void *panel = (char *)r + ct__grouped_half_scratch(q);
     if (q->C)
         ct__widen_tile(q->isa, q->dtype, s.J, s.K, (const uint16_t *)q->C + m * q->J * q->K + first, q->K, 1,

@@ -1,14 +1,14 @@
-/* The kernels of grouped products in f64 and f32, and plain products of few rows by the same. */
+/* The kernels of grouped products in f64 and f32, and plain products of few rows by the same kernels. */
 #include "grouped.h"
 #include "kernel/isa.h"
 
 #include <omp.h>
 
-/* What is wanted soon: rows lie anywhere, which the hardware does not foresee. */
+/* What to prefetch. Rows are scattered, so the hardware's prefetcher cannot predict them. */
 typedef struct ahead {
     const ct__grouped *q;
-    int64_t row;   /* of all rows in order: CT__GROUP_AHEAD behind a block's first */
-    const char *C; /* of the next group, NULL: none                      */
+    int64_t row;   /* in group order: CT__GROUP_AHEAD after the block's first row */
+    const char *C; /* the next group's matrix, or NULL                            */
     int64_t C_bytes, C_rows;
 } ahead;
 
@@ -26,7 +26,7 @@ static inline void fetch_bytes(const char *from, int64_t bytes)
     for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b, 0, 2);
 }
 
-/* Asks for what n rows from row r of a block will want. */
+/* Prefetches for n rows from row r of a block on. */
 static inline void fetch(const ahead *next, int64_t r, int64_t n)
 {
     const ct__grouped *q = next->q;

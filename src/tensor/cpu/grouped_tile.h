@@ -1,4 +1,4 @@
-/* Products of rows that lie anywhere, for each type and instruction set (each_isa.h): a tile of at most
+/* Products of scattered rows, for each type and instruction set (each_isa.h). A tile of at most
  * CT__GROUP_TILE rows by ACROSS vectors is held in registers. */
 #define ACROSS CT__GROUP_VECTORS(ISA)
 #define WIDTH  (ACROSS * L) /* of a tile, in numbers */
@@ -8,7 +8,7 @@ typedef union NAME(room) {
     T x[WIDTH];
 } NAME(room);
 
-/* The first n numbers of y = (or +=) sum. */
+/* y = sum, or y += sum, for the first n numbers of y. */
 TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, T *y, bool add, bool stream)
 {
     if (n == vectors * L) {
@@ -30,8 +30,8 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
     for (int64_t k = 0; k < n; k++) y[k] = add ? y[k] + out.x[k] : out.x[k];
 }
 
-/* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors. rows
- * and vectors are constants where it is called. */
+/* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors.
+ * Callers pass constant rows and vectors. */
 TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
                                   const T *b, int64_t ld, T *const *y, bool add, bool stream)
 {
@@ -45,7 +45,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
                                       bool add, bool stream)
 {
-    NAME(vec) sum[CT__GROUP_TILE][ACROSS]; /* cleared as far as it is used: then it is in registers */
+    NAME(vec) sum[CT__GROUP_TILE][ACROSS]; /* only the used part is cleared, so that it stays in registers */
     const NAME(vec) zero = { 0 };
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) sum[r][v] = zero;
@@ -61,7 +61,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
     for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, d + r * ld, add, stream);
 }
 
-/* The tile's sizes become constants. */
+/* Calls with the tile's sizes as constants. */
 #define BY_ROWS(call, rows, vectors) \
     switch (rows) {                  \
     case 6: call(6, vectors); break; \
@@ -87,7 +87,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
 static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : ACROSS; }
 
 /* y_r = x_r B (+ y_r) for at most CT__GROUP_BLOCK rows r, B (depth × columns) with strides (rs, cs). panel:
- * PANEL numbers; *held says which B lies there, whole, from an earlier call. */
+ * PANEL numbers. *held is the B that an earlier call has packed there completely, or NULL. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
                                   int64_t cs, int64_t columns, T *const *y, bool add, T *panel,
                                   const T **held, const ahead *next)
@@ -153,8 +153,7 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
     }
 }
 
-/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (may be NULL) = their
- * sums. */
+/* As ct__run_rows (grouped.h). */
 TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D_,
                                   void *panel_)
 {

@@ -1,4 +1,4 @@
-/* bf16 and f16 to f32 and back, in rows and in tiles. */
+/* Converts rows and tiles between bf16 or f16 and f32. */
 #include "half.h"
 #include "kernel/isa.h"
 

@@ -1,4 +1,5 @@
-/* bf16 and f16 on the CPU: rows of them to and from f32, and what is computed in f32 on tiles of them. */
+/* bf16 and f16 on the CPU: conversion of rows and tiles to and from f32, and products that accumulate in
+ * f32. */
 #ifndef CT_TENSOR_CPU_HALF_H
 #define CT_TENSOR_CPU_HALF_H
 
@@ -6,31 +7,32 @@
 #include "kernel/kit.h"
 #include "tensor/half.h"
 
-/* y = x for n elements side by side, in the vectors of an instruction set (kernel/isa.h); the bits are those
- * of tensor/half.h. */
+/* y = x for n contiguous elements, with the vectors of an instruction set (kernel/isa.h). The result equals
+ * that of tensor/half.h to the bit. */
 void ct__widen(int isa, ct_dtype from, int64_t n, const uint16_t *x, float *y);
 void ct__narrow(int isa, ct_dtype to, int64_t n, const float *x, uint16_t *y);
 
-/* y (row-major, ld) = x (rows x cols, strides rs and cs), or the other way round. */
+/* Widens x (rows x cols, strides rs and cs) to y (row-major, leading dimension ld), or narrows the other
+ * way. */
 void ct__widen_tile(int isa, ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs,
                     int64_t cs, float *y, int64_t ld);
 void ct__narrow_tile(int isa, ct_dtype to, int64_t rows, int64_t cols, const float *x, int64_t ld,
                      uint16_t *y, int64_t rs, int64_t cs);
 
-/* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
+/* gemm for a job of bf16 or f16. Sums are in f32, and each is rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
 
-/* Whether the CPU has AMX's products of bf16, and whether the kernel lets this process use them, for which it
- * must be asked. */
+/* Whether the CPU has AMX's products of bf16; whether the operating system grants them to this process, which
+ * must ask first. */
 bool ct__has_amx(void);
 bool ct__ask_for_amx(void);
 
-/* C = or += A B of bf16 or f16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how
- * many of its columns are done. The others are left as they were: all of them where the CPU has none, the
- * product is too small or A has a subnormal (in f16 an infinity or a NaN), and those from where on one could
- * matter. amx: AMX is granted, and is used where 32 divides k; f16 is only computed where it is used. B goes
- * on below for `more` rows, the next call's, which are asked for in time. strips: room for m (k + 1) / 2
- * words, in f16 for twice as many, m rounded up to 16. */
+/* C = or += A B for bf16 or f16 A and B, f32 C and k at most 256, by the CPU's bf16 dot products. Returns the
+ * number of leading columns that it has computed; it leaves the others unchanged. It computes none if the CPU
+ * lacks the instructions, the product is too small, or A has a subnormal (for f16: an infinity or NaN). It
+ * stops at the first panel of B in which a subnormal could matter. amx: AMX is granted; it is used if 32
+ * divides k, and f16 is computed only with it. `more` rows of B follow below, for the next call, and are
+ * prefetched. strips: workspace of m (k + 1) / 2 words, twice as many for f16, with m rounded up to 16. */
 int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
                           uint32_t *strips);
 

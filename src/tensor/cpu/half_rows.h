@@ -1,6 +1,6 @@
-/* Rows of bf16 and f16 to f32 and back, for each instruction set (each_isa.h). The integer arithmetic of
- * tensor/half.h makes vectors of any width; for f16 the instructions of F16C do the same. Those of AVX-512
- * BF16 are not used: they make subnormals zero. */
+/* Converts rows of bf16 and f16 to f32 and back, for each instruction set (each_isa.h). The compiler
+ * vectorises the integer arithmetic of tensor/half.h at any width; F16C's instructions do the same for f16.
+ * Those of AVX-512 BF16 are not used, because they flush subnormals to zero. */
 #if !F64
 #    define ROW(name, I, O, convert)                                                 \
         TARGET static void NAME(name)(int64_t n, const I *restrict x, O *restrict y) \

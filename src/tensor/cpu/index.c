@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 
-/* Rows of two tensors of the same trailing shape: dimensions after the first, strides of `to` and `from`. */
+/* The rows of two tensors with equal trailing shapes: the dimensions after the first, with the strides of
+ * `to` and `from`. */
 typedef struct rows {
     int64_t ndim; /* >= 1 */
     ct__axis axis[CT_MAX_DIMS];
@@ -60,7 +61,7 @@ static void gather_rows(const rows *r, const ct_view *x, const ct_view *index, c
     }
 }
 
-/* The additions to out's rows low <= row < high, in the order of the index. */
+/* Adds to the rows [low, high) of out, in the order of the index. */
 static void add_rows(const rows *r, const ct_view *x, const ct_view *index, const ct_view *out, int64_t low,
                      int64_t high)
 {

@@ -1,6 +1,7 @@
-/* The inverse of symmetric positive definite matrices: A = Rᵀ R, N = R⁻¹, A⁻¹ = N Nᵀ; n³ operations, a third
- * in each step, nearly all of them in products. What is solved for is never multiplied by an inverse at hand
- * (docs/ops/inverse.md). Of one large matrix every thread takes columns of N and rows of A⁻¹. */
+/* The inverse of symmetric positive definite matrices: A = Rᵀ R, N = R⁻¹, A⁻¹ = N Nᵀ. This takes n³
+ * operations, a third in each step, nearly all of them in products. Triangular systems are solved by
+ * substitution, never by multiplication with an inverse that is at hand (docs/ops/inverse.md). For one large
+ * matrix the threads share the columns of N and the rows of A⁻¹. */
 #include "inverse.h"
 
 #include <math.h>
@@ -11,8 +12,8 @@
 
 /* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
-/* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22.
- * Returns the failing minor, or 0. */
+/* Replaces the upper triangle of a by R: R12 = R11⁻ᵀ A12, A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing
+ * minor, or 0. */
 static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *work)
 {
     const ct_dtype t = kit->dtype;
@@ -29,11 +30,12 @@ static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *
 
 /* -- A⁻¹ = N Nᵀ ------------------------------------------------------------------------------------------ */
 
-/* Rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image: bitwise symmetric. */
+/* Stores rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image, so that the
+ * result is symmetric to the bit. */
 static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
 {
     const ct__matrix *o = &job->m[job->n - 1];
-    for (int64_t r = 0; r < rows; r++) /* gemm need not round a product and its mirror image alike */
+    for (int64_t r = 0; r < rows; r++) /* gemm may round a product and its mirror image differently */
         for (int64_t j = r + 1; j < rows; j++)
             ct__set(job->dtype, panel, r * ld + i + j, ct__get(job->dtype, panel, j * ld + i + r));
     void *across = ct__at(out, job->dtype, i * o->rs), *down = ct__at(out, job->dtype, i * o->cs);
@@ -48,7 +50,7 @@ static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int
     }
 }
 
-/* The lower triangle of the input as an upper one: a_ij = x_ji, j >= i */
+/* Loads the lower triangle of the input as an upper one: a_ij = x_ji, j >= i */
 static void load_upper(const ct__job *job, const void *from, void *a, int64_t lda)
 {
     const ct__matrix *x = &job->m[0];
@@ -89,14 +91,14 @@ static void put_diagonal(const ct__job *job, const void *m, int64_t ld, int64_t 
     ct__set(job->dtype, out, i * o->rs, ct__dot(job->dtype, o->rows - i, row, row));
 }
 
-/* Rows of a lower triangle, one after the other. */
+/* Stores a lower triangle row by row, packed. */
 static void put_root(ct_dtype t, const void *m, int64_t ld, int64_t n, void *root)
 {
     for (int64_t i = 0; i < n; i++)
         memcpy(ct__at(root, t, i * (i + 1) / 2), ct__ij(m, t, ld, i, 0), (size_t)(i + 1) * ct_dtype_size(t));
 }
 
-/* a, (M = Nᵀ,) A⁻¹ */
+/* data: A, M = Nᵀ (the root) if there are three matrices, A⁻¹. */
 static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
@@ -136,7 +138,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     const ct_dtype t = job->dtype;
     const size_t work_bytes = ct__product_work(t, n);
     const bool diagonal = ct__is_diagonal(&job->m[1]);
-    void *a = data[2], *m = ct__ij(a, t, ld, n, 0); /* L, then the lower triangle of A⁻¹; N */
+    void *a = data[2], *m = ct__ij(a, t, ld, n, 0); /* a: L, later the lower triangle of A⁻¹; m: N */
     char *work = ct__ij(m, t, ld, n, 0);
     ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, a, ld, 1);
     const ct__stopwatch begin = ct__pace_begin(ct__team(job->dev, job->dev->threads));
@@ -150,7 +152,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     {
         void *own = work + (size_t)omp_get_thread_num() * work_bytes;
 #pragma omp for schedule(dynamic)
-        for (int64_t k = 0; k < blocks; k++) { /* columns of N = L⁻ᵀ, down to row `end`: the largest first */
+        for (int64_t k = 0; k < blocks; k++) { /* columns of N = L⁻ᵀ, down to row `end`; the longest first */
             const int64_t i = (blocks - 1 - k) * STEP, end = ct__min(n, i + STEP);
             void *x = ct__ij(m, t, ld, 0, i);
             ct__set_identity(t, end, end - i, x, ld);
@@ -160,7 +162,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
         for (int64_t i = 0; i < (diagonal ? n : 0); i++) put_diagonal(job, m, ld, i, data[1]);
 #pragma omp for schedule(dynamic)
         for (int64_t k = diagonal ? blocks : 0; k < blocks;
-             k++) { /* rows of N Nᵀ; N is zero before column `first` there */
+             k++) { /* rows of N Nᵀ; there N is zero before column `first` */
             const int64_t first = (blocks - 1 - k) * STEP, end = ct__min(n, first + STEP);
             ct__multiply(job->kit, 0, 'N', 'T', end - first, end, n - first, 1,
                          ct__ij(m, t, ld, first, first), ld, ct__ij(m, t, ld, 0, first), ld, 0,
@@ -197,7 +199,7 @@ static ct_status invert(ct_device *dev, const ct_view *a, ct_view *root, ct_view
         return CT_OK;
     const int64_t n = job.m[0].rows;
     const ct__routine routine = { 1, 2, CT__SPD_ALONE, potri_member, root ? NULL : large_potri_member };
-    size_t more = 0; /* of large_potri_member: the other threads' products, or the factorisation */
+    size_t more = 0; /* for large_potri_member: the other threads' products, or the factorisation */
     if (!root && ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE))
         more = (size_t)ct__max((int64_t)ct__product_work(job.dtype, n) * (dev->threads - 1),
                                (int64_t)ct__sweep_memory(dev, job.dtype, n, ct__pitch(n)));

@@ -1,18 +1,19 @@
 /* The adjoints of inverses, member by member. P = A⁻¹, G = P̄:
  *
- *     general               Ā = -Pᵀ G Pᵀ                                               4 n³ operations
- *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), of the second product a half    3 n³
- *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                  2 n³
+ *     general               Ā = -Pᵀ G Pᵀ                                            4 n³ operations
+ *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), half of the second product    3 n³
+ *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                2 n³
  *     G = diag(g)           one product after scaled rows       general 2 n³, symmetric n³
  *
- * From M, each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the diagonal: M T is
- * a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are of two triangles
- * into one, and n³/3 operations. */
+ * With M, write each symmetric matrix as T + Tᵀ, where the triangle T has half of the diagonal. Then M T is a
+ * triangle, and M S Mᵀ = (M T)Mᵀ + its transpose. The products with Mᵀ on the left and M on the right work
+ * the same way. All six products multiply two triangles and need one triangle of the result: n³/3 operations
+ * each. */
 #include "inverse.h"
 
 #include <string.h>
 
-/* C = alpha op(A) op(B), all n x n and row-major: by one thread, or by BLAS with all */
+/* C = alpha op(A) op(B), all n x n and row-major, by one thread or by BLAS with all threads */
 static void multiply(const ct__job *job, char ta, char tb, int64_t n, int alpha, const void *a, int64_t lda,
                      const void *b, int64_t ldb, void *c, int64_t ldc, void *work)
 {
@@ -33,8 +34,9 @@ static void scale_rows(const ct__job *job, const void *g, const void *x, int64_t
     }
 }
 
-/* -Pᵀ D Pᵀ, D = diag(g). Q is P as it lies, by rows or by columns, and H = D Q. Where Q = Pᵀ, this is -Q H;
- * where Q = P, it is -Hᵀ Qᵀ; and the other where the result lies by columns. */
+/* -Pᵀ D Pᵀ, D = diag(g). Q is P's memory read row-major: P, or Pᵀ if P is column-major. H = D Q. The result
+ * is -Q H if Q = Pᵀ, and -Hᵀ Qᵀ if Q = P. If the output is column-major, its transpose is wanted, which swaps
+ * the two. */
 static int64_t diagonal_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *q = &job->m[0], *o = &job->m[2];
@@ -48,8 +50,7 @@ static int64_t diagonal_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* -Pᵀ G Pᵀ: H = Pᵀ G, of which BLAS makes the transpose, then -H Pᵀ, or its transpose -P Hᵀ where the result
- * lies by columns */
+/* -Pᵀ G Pᵀ: H = Pᵀ G (BLAS computes Hᵀ), then -H Pᵀ, or its transpose -P Hᵀ if the output is column-major. */
 static int64_t general_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *p = &job->m[0], *g = &job->m[1], *o = &job->m[2];
@@ -69,7 +70,7 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* -P S P for a symmetric P, S = ½(G + Gᵀ) or diag(g): H = S P, and -P H on and below the diagonal alone */
+/* -P S P for a symmetric P, S = ½(G + Gᵀ) or diag(g): H = S P, then -P H, only on and below the diagonal. */
 static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *p = &job->m[0], *g = &job->m[1];
@@ -93,14 +94,14 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* Zeros behind the diagonal of row i, to the end of a tile */
+/* Zeros right of the diagonal in row i, to the end of the tile */
 static void clear_behind(ct_dtype t, int64_t n, void *x, int64_t ld, int64_t i)
 {
     const int64_t end = ct__min((i / CT__TILE + 1) * CT__TILE, n);
     memset(ct__ij(x, t, ld, i, i + 1), 0, (size_t)(end - i - 1) * ct_dtype_size(t));
 }
 
-/* The triangle whose rows follow one another, with zeros behind it to the end of a tile. */
+/* Loads a packed lower triangle, with zeros right of the diagonal to the end of the tile. */
 static void load_root(ct_dtype t, const void *root, int64_t n, void *m, int64_t ld)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -109,7 +110,7 @@ static void load_root(ct_dtype t, const void *root, int64_t n, void *m, int64_t 
     }
 }
 
-/* Half of the diagonal; with `clear`, zeros behind it to the end of a tile. */
+/* Halves the diagonal; with `clear`, also puts zeros right of it to the end of the tile. */
 static void halve(ct_dtype t, int64_t n, void *x, int64_t ld, bool clear)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -148,18 +149,19 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     load_root(t, data[0], n, m, ld);
     job->kit->symmetric_part(true, n, data[1], job->m[1].ld, x, ld);
     halve(t, n, x, ld, false);
-    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld, work); /* Y = M T          */
-    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld, work); /* X = Y Mᵀ + M Yᵀ  */
+    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld, work); /* Y = M T         */
+    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld, work); /* X = Y Mᵀ + M Yᵀ */
     ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, m, ld, y, ld, 1, x, ld, work);
     halve(t, n, x, ld, true);
-    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work); /* Y = X M          */
+    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work); /* Y = X M */
     ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, m, ld, y, ld, 0, x, ld, work); /* X = -Mᵀ Y - Yᵀ M */
     ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, y, ld, m, ld, 1, x, ld, work);
     ct__put_symmetric(job, x, ld, data[2]);
     return 0;
 }
 
-/* p: the inverse, or its root. A symmetric result is put in its place element by element. */
+/* p: the inverse, or its root. A symmetric result is stored element by element, so its form does not
+ * matter. */
 static ct_status run(ct_device *dev, const ct__routine *routine, bool symmetric, const ct_view *p,
                      const ct_view *g, ct_view *out)
 {

@@ -5,14 +5,14 @@ typedef struct plan {
     ct__kernel kernel;
     const void *context;
     int operands;
-    int64_t tile; /* extents up to which the kernel takes the last two dimensions */
+    int64_t tile; /* the kernel's largest extent in each of the last two dimensions */
     int64_t ndim; /* >= 2 */
     ct__axis *axis;
     int64_t size[CT__OPERANDS]; /* bytes of an element */
 } plan;
 
-/* From any element of t to the next in row-major order: 0 where all are the same; 1 of one element; -1: it
- * varies. */
+/* The one stride that leads from each element of t to the next in row-major order: 0 if all elements are the
+ * same, 1 if there is one element, -1 if there is no such stride. */
 static int64_t step_of(const ct_view *t)
 {
     int64_t count = 1, step = 1;
@@ -25,7 +25,8 @@ static int64_t step_of(const ct_view *t)
     return step;
 }
 
-/* An operand that jumps along the inner dimension but has a shorter step along another asks for tiles. */
+/* Chooses tiles if an operand has a shorter stride along another dimension than along the last. That
+ * dimension becomes the last but one. */
 static void choose_tiles(plan *p)
 {
     const int64_t last = p->ndim - 1;
@@ -42,13 +43,13 @@ static void choose_tiles(plan *p)
     }
 }
 
-/* to: where the operands are `index` further along a dimension. */
+/* to: the operands, advanced by `index` along a dimension. */
 static void advance(const plan *p, const ct__axis *axis, int64_t index, void *const *from, void **to)
 {
     for (int k = 0; k < p->operands; k++) to[k] = (char *)from[k] + index * axis->stride[k] * p->size[k];
 }
 
-/* Runs over dimension d and all below. */
+/* Runs over dimension d and all after it. */
 static void run(const plan *p, int64_t d, void *const *data)
 {
     const ct__axis *a = &p->axis[d], *b = a + 1;

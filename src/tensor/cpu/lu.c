@@ -1,4 +1,4 @@
-/* LU with partial pivoting, inverses and determinants from it. */
+/* LU with partial pivoting, and inverses and determinants by it. */
 #include "batch.h"
 #include "inverse.h"
 #include "kernel/vmath.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The exponent of NaN and infinities is ALL, of others less: the sum with 1 has a bit more. A sum of numbers
- * would not become vector code. */
+/* NaN and infinities have the exponent ALL, other numbers less. So adding 1 to the exponent carries into the
+ * next bit for the former only. Unlike a sum of floating-point numbers, this vectorises. */
 #define FINITE(name, T, U, BITS, MANTISSA, ALL)                                                        \
     static bool finite_##name(const T *a, int64_t n, int64_t ld)                                       \
     {                                                                                                  \
@@ -27,8 +27,7 @@ static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
     return t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld);
 }
 
-/* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or
- * 0. */
+/* The first pivot, from 1, that is zero or not finite; n if another element is not finite; else 0. */
 static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -38,8 +37,8 @@ static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
     return all_finite(t, n, a, ld) ? 0 : n;
 }
 
-/* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that
- * came to stand at i. */
+/* LU of one large matrix, by LAPACK with all threads. Replaces the column-major a by L and U. order[i] is the
+ * original row at position i. */
 static void lapack_lu(ct_dtype t, int n, void *a, int ld, int *pivots, int64_t *order)
 {
     int info;
@@ -52,7 +51,7 @@ static void lapack_lu(ct_dtype t, int n, void *a, int ld, int *pivots, int64_t *
     }
 }
 
-/* y = x or xᵀ, both n x n, into a row-major y */
+/* a = x or xᵀ, both n x n; a is row-major */
 static void load(const ct__job *job, const void *from, bool transposed, void *a, int64_t ld)
 {
     const ct__matrix *x = &job->m[0];
@@ -63,8 +62,8 @@ static void load(const ct__job *job, const void *from, bool transposed, void *a,
         ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
 }
 
-/* L and U of the member, or of its transpose, in a: where LAPACK works on one large matrix, of what it sees
- * as column-major. Returns what fault does; columns holds ct__lu_columns(n) numbers. */
+/* Factorises the member, or with `transposed` its transpose, in a. One large matrix goes to LAPACK, which
+ * reads a as column-major. Returns as fault. columns: workspace of ct__lu_columns(n) numbers. */
 static int64_t factor(const ct__job *job, const void *from, bool transposed, void *a, int64_t *order,
                       void *columns, void *work)
 {
@@ -77,7 +76,7 @@ static int64_t factor(const ct__job *job, const void *from, bool transposed, voi
     return fault(job->dtype, n, a, ld);
 }
 
-/* index: NULL, or where the orders go */
+/* index: receives the orders; may be NULL */
 static ct_status run(ct_device *dev, const ct__routine *routine, int count, const ct_view *const *t,
                      int64_t *index, ct_failure *failure)
 {
@@ -131,7 +130,7 @@ static void put_row(const ct__job *job, const void *from, void *to)
         ct__copy_matrix(job->dev, job->dtype, 1, o->cols, from, 0, 1, to, 0, o->cs);
 }
 
-/* The same for (A⁻¹)_jj alone with j = order[i]: the product of row i of Vᵀ and row j of Mᵀ = U⁻¹, both
+/* Only the diagonal: (A⁻¹)_jj, j = order[i], is the product of row i of Vᵀ and row j of Mᵀ = U⁻¹, both
  * upper. */
 static void put_diagonal(const ct__job *job, const void *a, void *v, void *m, const int64_t *order,
                          void *work, void *out)
@@ -174,7 +173,8 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* One large matrix: LAPACK with all threads; the inverse of the transpose is the transpose of the inverse. */
+/* The inverse of one large matrix, by LAPACK with all threads. The inverse of the transpose is the transpose
+ * of the inverse, so the layout does not matter. */
 static int64_t lapack_getri_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *o = &job->m[1];
@@ -204,7 +204,7 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failu
 
 /* -- det A ----------------------------------------------------------------------------------------------- */
 
-/* The sign of a permutation: each cycle of even length turns it. Visited places are marked by their
+/* The sign of a permutation: each cycle of even length changes it. Visited places are marked by their
  * complement. */
 static double parity(int64_t *order, int64_t n)
 {
@@ -221,7 +221,7 @@ static double parity(int64_t *order, int64_t n)
     return sign;
 }
 
-/* Writes the sign to data[1] and log |det| to data[2]. The transpose has the same. */
+/* Writes the sign to data[1] and log |det| to data[2]. The transpose has the same determinant. */
 static int64_t det_member(const ct__job *job, void *const *data)
 {
     const ct_dtype t = job->dtype;
@@ -244,7 +244,7 @@ static int64_t det_member(const ct__job *job, void *const *data)
     return failed;
 }
 
-/* A matrix of one element for each number of x */
+/* Each element of x as a matrix of one element */
 static ct_view as_matrices(ct_view x)
 {
     for (int d = 0; d < 2; d++) x.dim[x.ndim + d] = x.stride[x.ndim + d] = 1;

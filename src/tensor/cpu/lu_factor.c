@@ -1,6 +1,6 @@
-/* A[order] = L U with partial pivoting, by halves of the columns: nearly all of the work is in products. A
- * panel of CT__TILE columns is copied, factored by columns and put back; rows are swapped in the whole matrix
- * at once. */
+/* A[order] = L U with partial pivoting, recursively by halves of the columns, so that nearly all of the work
+ * is in products. A panel of CT__TILE columns is copied, factorised column by column and copied back. Then
+ * its row swaps are applied to the whole matrix. */
 #include "inverse.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct lu {
 
 static void *at(const lu *f, int64_t row, int64_t col) { return ct__at(f->a, f->dtype, row * f->ld + col); }
 
-/* Columns of the panel, as ct__kit's lu has them. */
+/* The leading dimension of the panel's columns for ct__kit's lu. */
 static int64_t panel_pitch(int64_t n)
 {
     return (n + CT__STRIP - 1) / CT__STRIP * CT__STRIP + 2 * CT__STRIP + 8;
@@ -65,7 +65,7 @@ static void factor_panel(const lu *f, int64_t j, int64_t cols)
     }
 }
 
-/* Columns [j, j + cols), to which those before them have been applied. */
+/* Factorises columns [j, j + cols), which earlier columns have already updated. */
 static void factor_columns(const lu *f, int64_t j, int64_t cols)
 {
     if (cols <= CT__TILE) {

@@ -13,9 +13,9 @@
 #define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
                                             const int64_t *s0, const void *context)
 
-/* The kernel out = formula of the n - 1 operands u, v, w (those past n are not read), and a row of it:
- * inlined with strides of 1 it is a loop that the compiler vectorises, with the one operand of two that is a
- * scalar, too, and with n0 = 1 none. */
+/* Defines the kernel out = formula of n - 1 operands u, v, w (those past n are not read), and its loop over a
+ * row. The loop is inlined with constant strides, so that the compiler vectorises it: all strides 1, or one
+ * of two operands a scalar. For n0 = 1 there is no loop. */
 #define LOOP(name, n, u, v, w, formula)                                                                    \
     static inline __attribute__((always_inline)) void NAME(row_##name)(                                    \
         int64_t n0, T *out, int64_t so, const T *us, int64_t su, const T *vs, int64_t sv, const T *ws,     \
@@ -95,7 +95,8 @@ TABLES
 #undef FN
 #undef NAME
 
-/* bf16 and f16: strips of the operands become f32, go through its kernel, and the result is rounded. */
+/* bf16 and f16: strips of the operands are converted to f32, the f32 kernel runs on them, and the result is
+ * rounded. */
 typedef struct half_map {
     ct__kernel kernel;
     const void *context;
@@ -122,7 +123,7 @@ static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s
         }
 }
 
-/* The kernel over n operands of t[0]'s dtype; bf16 and f16 go through that of f32. */
+/* Runs a kernel over n operands of t[0]'s dtype; for bf16 and f16 it is the f32 kernel. */
 static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
                      int64_t grain)
 {

@@ -1,5 +1,5 @@
-/* The elementwise functions that have vector code, for each type and instruction set (each_isa.h): contiguous
- * pieces, in place or not; others by way of one that is. */
+/* The elementwise functions that have vector code, for each type and instruction set (each_isa.h): for
+ * contiguous pieces, in place or not. Strided data is copied through a contiguous strip. */
 #define ROWS(f, value)                                                                       \
     TARGET static void NAME(piece_##f)(int64_t n, const T *in, T *out)                       \
     {                                                                                        \

@@ -1,6 +1,5 @@
-/* Elementwise functions in the vector code of vmath.h. Those of f32
- * compute in f64, where a few operations more make the result right to a little over half an ulp; exp has its
- * own in f32. */
+/* Elementwise functions in the vector code of vmath.h. The f32 functions compute in f64, where a few more
+ * operations bring the error to little more than half an ulp; exp has f32 code of its own. */
 #include "map_vector.h"
 
 #include "kernel/isa.h"

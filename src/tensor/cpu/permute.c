@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Whether p has each of 0 .. n-1 once, or CT_EINDEX; seen: n bytes. */
+/* CT_OK if p contains each of 0 .. n-1 once, else CT_EINDEX. seen: workspace of n bytes. */
 static ct_status check_order(ct_device *dev, const int64_t *p, int64_t step, int64_t n, char *seen)
 {
     memset(seen, 0, (size_t)n);

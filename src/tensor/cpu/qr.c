@@ -1,7 +1,7 @@
-/* QR factorisations, products with their Q, and how well a triangle is conditioned.
+/* QR factorisations, products with their Q, and the condition of a triangle.
  *
- * A column-major A = Q R is geqrf. A row-major one is to LAPACK the column-major Aᵀ = Rᵀ Qᵀ: gelqf, in place,
- * with the same reflectors in the same elements. So a factor may be read in either layout. */
+ * A column-major A = Q R is geqrf. LAPACK reads a row-major A as the column-major Aᵀ = Rᵀ Qᵀ, which is gelqf:
+ * in place, with the same reflectors in the same elements. So a factor may be read in either layout. */
 #include "batch.h"
 #include "blas.h"
 
@@ -20,7 +20,7 @@ LAPACK(d)
 LAPACK(s)
 #undef LAPACK
 
-/* A job with what its members want beside the matrices. */
+/* A job, and what its members need besides the matrices. */
 typedef struct qr_job {
     ct__job job;
     int count; /* elements of LAPACK's work array, at data[n] */
@@ -39,7 +39,7 @@ static ct_status run(qr_job *w, const char *name, int64_t count, size_t more_byt
     return ct__job_run(&w->job);
 }
 
-/* The first column, from 1, whose part beyond those before it is nothing next to the largest; NaN is, too. */
+/* The first column, from 1, with |R_jj| <= rank_tolerance max_i |R_ii|, or with NaN; else 0. */
 static int64_t dependent_column(const qr_job *w, const ct__matrix *a, const void *data)
 {
     double largest = 0;
@@ -83,8 +83,8 @@ ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view 
     return run(&w, "qr", w.job.m[1].cols * CT__LAPACK_PANEL, 0);
 }
 
-/* op(Q) C with Q = H₁ … H_k. Of a row-major factor LAPACK's Q is ours transposed; a row-major C is Cᵀ to
- * LAPACK, which Q meets from the right, transposed once more. */
+/* op(Q) C with Q = H₁ … H_k. For a row-major factor LAPACK's Q is our Qᵀ. LAPACK reads a row-major C as Cᵀ,
+ * which is multiplied from the right by the transpose. Each case toggles `trans`. */
 static int64_t qr_mul_member(const ct__job *job, void *const *data)
 {
     const qr_job *w = (const qr_job *)job;

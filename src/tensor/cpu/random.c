@@ -1,4 +1,4 @@
-/* Random fills: see ../random.h for what element i is. */
+/* Random fills. ../random.h defines element i. */
 #include "cpu.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #define CT__CONST static const
 #include "tensor/random.h"
 
-/* Element i of t in row-major order, as an offset. */
+/* The offset of t's element i in row-major order. */
 static int64_t offset_of(const ct_view *t, int64_t i)
 {
     int64_t offset = 0;
@@ -23,7 +23,7 @@ static int64_t offset_of(const ct_view *t, int64_t i)
     return offset;
 }
 
-/* Elements first <= i < last; first is a multiple of CT__RANDOM_CHUNK. */
+/* Fills elements first <= i < last; first is a multiple of CT__RANDOM_CHUNK. */
 static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t stream, int64_t first,
                        int64_t last)
 {

@@ -1,6 +1,6 @@
-/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64;
- * the order of operations follows from the shape alone: halves of halves down
- * to short runs, so that rounding grows with log n. */
+/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64. The order of operations depends
+ * on the shape alone: ranges are halved recursively down to short runs (pairwise summation), so the rounding
+ * error grows with log n. */
 #include "cpu.h"
 #include "half.h"
 #include "map_vector.h"
@@ -12,24 +12,24 @@ typedef enum pass { SUM, MAX, EXPSUM } pass;
 
 typedef struct reduction {
     const ct_view *x;
-    int64_t kept, reduced; /* numbers of dimensions, at least 1; the last has x's shortest step */
+    int64_t kept, reduced; /* numbers of dimensions, at least 1; the last has x's shortest stride */
     ct__axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS]; /* strides of x, and of the output */
-    bool columns;                                  /* neighbours in memory are different outputs         */
-    int64_t block;                                 /* outputs of a unit of work, along the last kept one */
-    int pieces;                                    /* of the reduced elements, worked on in parallel     */
+    bool columns;  /* neighbours in memory belong to different outputs         */
+    int64_t block; /* outputs of a unit of work, along the last kept dimension */
+    int pieces;    /* parts of the reduced elements, computed in parallel      */
     int team, isa;
 } reduction;
 
 static double start(pass f) { return f == MAX ? -INFINITY : 0; }
 
-/* For MAX a NaN on either side wins. */
+/* For MAX, NaN on either side gives NaN. */
 static inline double combine(pass f, double a, double b)
 {
     return f != MAX ? a + b : ((b > a) | (b != b)) ? b : a;
 }
 
-/* n <= CT__REDUCE_WIDTH elements as doubles: where they lie, or in buffer. For EXPSUM e^(x_i - shift_i), the
- * shifts `pitch` apart. Inlined, its loops run out of registers. */
+/* n <= CT__REDUCE_WIDTH elements as doubles, in place or converted into buffer. For EXPSUM they are e^(x_i -
+ * shift_i), with the shifts `pitch` apart. Not inlined, because its loops would run out of registers. */
 static __attribute__((noinline)) const double *load(const reduction *r, pass f, const void *x, int64_t n,
                                                     int64_t step, const double *shift, int64_t pitch,
                                                     double *buffer)
@@ -56,7 +56,7 @@ static __attribute__((noinline)) const double *load(const reduction *r, pass f, 
     return buffer;
 }
 
-/* In lanes, so that every compiler combines in the same order. f is a constant where it is called. */
+/* Combines in explicit lanes, so that every compiler uses the same order. Callers pass a constant f. */
 static inline double combine_run(const pass f, const double *v, int64_t n)
 {
     double lane[CT__REDUCE_LANES], rest = start(f);
@@ -79,7 +79,7 @@ static inline void combine_row(pass f, int64_t width, const double *v, double *r
         for (int64_t j = 0; j < width; j++) result[j] = combine(SUM, result[j], v[j]);
 }
 
-/* Of `width` outputs side by side, over n indices of the last dimension. */
+/* Reduces n indices of the last dimension, for `width` neighbouring outputs. */
 static void reduce_leaf(const reduction *r, pass f, int64_t n, const void *x, int64_t width,
                         const double *shift, double *result)
 {
@@ -99,7 +99,7 @@ static void reduce_leaf(const reduction *r, pass f, int64_t n, const void *x, in
         }
 }
 
-/* The same over n indices of dimension d and all below. */
+/* Reduces n indices of dimension d and all dimensions after it, by halves. */
 static void reduce_part(const reduction *r, pass f, int64_t d, int64_t n, const void *x, int64_t width,
                         const double *shift, double *result)
 {
@@ -117,7 +117,7 @@ static void reduce_part(const reduction *r, pass f, int64_t d, int64_t n, const 
     }
 }
 
-/* The number of pieces is a function of the shape, whatever the threads. */
+/* Reduces a block in pieces. Their number depends on the shape, not on the threads. */
 static void reduce_block(const reduction *r, pass f, const void *x, int64_t width, const double *shift,
                          double *result)
 {
@@ -139,8 +139,7 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
         for (int64_t j = 0; j < width; j++) result[j] = combine(f, result[j], partial[i][j]);
 }
 
-/* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the answer
- * itself. */
+/* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the result itself. */
 static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_view *out)
 {
     const int64_t last = r->kept - 1, *step = r->keep[last].stride, n = r->keep[last].dim;

@@ -1,5 +1,5 @@
 /* Squared distances by direct differences, so that equal points are at distance 0 exactly. A strip of y is
- * turned so that its points lie side by side; every row of x then runs along it. */
+ * transposed so that its points are contiguous; each row of x then runs along it. */
 #include "cpu.h"
 
 typedef struct points {
@@ -31,7 +31,7 @@ typedef struct points {
 SQDIST(double)
 SQDIST(float)
 
-/* CT__SQDIST_ROWS points of x against all of y, of one member. */
+/* Computes CT__SQDIST_ROWS points of x against all of y, for one member. */
 static void run_task(const ct_view *x, const ct_view *y, const ct_view *out, int64_t task)
 {
     int last = out->ndim - 1;

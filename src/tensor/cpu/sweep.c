@@ -1,20 +1,20 @@
-/* In place, on one packed triangle: the Cholesky factor, or the inverse of a symmetric positive definite
- * matrix, in one sweep of steps of the same form. A step takes the next b rows as pivots. With Ā the part
- * swept so far, which holds an inverse, and L Lᵀ = A_kk:
+/* The Cholesky factor or the inverse of a symmetric positive definite matrix, in place on one packed
+ * triangle, by one sweep over blocks of pivots. A step takes the next b rows as its pivots. Let L Lᵀ = A_kk,
+ * and let S00 be the part swept so far, which holds an inverse:
  *
  *     A = [ S00         ]     W_i = A_ik L⁻ᵀ for all other i              S00 = A00⁻¹
  *         [ Ak0 Akk     ]     A_ij -= W_i W_jᵀ, but S_ij += W_i W_jᵀ      Ak0 = -A_k0 A00⁻¹ at first
  *         [ A20 A2k A22 ]     A_ik = -W_i L⁻¹ (swept: + W_i L⁻¹),  A_kk = L⁻ᵀL⁻¹,
  *
- * n³ operations, as Cholesky, trtri and lauum in sequence, but all nearly in one product of rank b on the
- * whole triangle, whatever the step, so threads always have enough to do. The next pivots are updated and
- * factorised first, while others update the rest. Without the inverse the rows swept are left out, W_i takes
- * A_ik's place, and the result is L.
+ * The sweep takes n³ operations, as Cholesky, trtri and lauum in sequence do. But nearly all of them are in
+ * one rank-b update of the whole triangle, which has the same size in every step, so all threads stay busy.
+ * The next pivot block is updated and factorised first (look-ahead), while other threads update the rest.
+ * Without the inverse, the rows already swept are skipped, W_i replaces A_ik, and the result is L.
  * [Bientinesi, Gunter & van de Geijn 2008, "Families of algorithms related to the inversion of a symmetric
  * positive definite matrix"]
  *
- * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side
- * by side: that is the form in which the product reads its both operands. */
+ * The panel W is packed in slivers. A sliver has as many rows as a register tile is wide, and stores one
+ * pivot's numbers contiguously. The product reads both of its operands in this form. */
 #include "kernel/kit.h"
 #include "kernel/subnormals.h"
 
@@ -22,12 +22,12 @@
 #include <omp.h>
 #include <stdatomic.h>
 
-/* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
- * Packed (op.h), the parts share a rectangle; of a square the lower triangle is the second part, and
- * n1 = 0. */
+/* Where element {p, q} of the symmetric matrix lies: at row_offset(p) + q if p < n1 and p <= q (the first
+ * part) or if n1 <= q <= p (the second part). In rectangular full packed format (op.h) the two parts share a
+ * rectangle. A square matrix has n1 = 0, and its lower triangle is the second part. */
 typedef struct layout {
     int64_t n, n1, ld;
-    int64_t column, row; /* where the first part's columns and the second part's rows begin */
+    int64_t column, row; /* the first column of the first part, the first row of the second */
 } layout;
 
 static layout layout_of(int64_t n, const ct_view *A)
@@ -41,36 +41,37 @@ static int64_t row_offset(const layout *A, int64_t p)
     return p < A->n1 ? p * A->ld + A->column : (A->row + p - A->n1) * A->ld - A->n1;
 }
 
-/* Of (i, k), k <= i */
+/* The offset of A_ik, k <= i */
 static int64_t element(const layout *A, int64_t i, int64_t k)
 {
     return k < A->n1 ? row_offset(A, k) + i : row_offset(A, i) + k;
 }
 
-/* How many pivots there are from k0 on, in whole groups */
+/* The number of pivots in the block at k0: at most `block`, and at the end rounded up to whole groups */
 static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t group)
 {
     return ct__min(block, (A->n - k0 + group - 1) / group * group);
 }
 
-/* -- who does what --
+/* -- scheduling --
  *
- * A tile of the triangle belongs to part (P + Q) mod parts, in every step: it stays in one core's cache, and
- * between cores goes little but the panel, which counts where they have no cache in common. Each thread does
- * what belongs to its part, then what the others have not come to. */
+ * Stretch P is the P-th group of `grain` rows; tile (P, Q) is where rows P meet columns Q. A tile belongs to
+ * part (P + Q) mod parts in every step, so it stays in one core's cache. Little but the panel moves between
+ * cores, which matters where they share no cache. Each part has work queues of its own. A thread empties its
+ * part's queue, then takes tasks from the others' (work stealing). */
 
 typedef struct queue {
-    _Alignas(CT__ALIGNMENT) atomic_llong slivers; /* taken already */
+    _Alignas(CT__ALIGNMENT) atomic_llong slivers; /* taken so far */
     _Alignas(CT__ALIGNMENT) atomic_llong tiles;
 } queue;
 
-/* How many stretches of rows there are, of every so many one */
+/* The number of stretches in n rows, counting one of every `every`, rounded up */
 static int64_t stretches_of(int64_t n, int64_t grain, int64_t every)
 {
     return (n + grain * every - 1) / (grain * every);
 }
 
-/* The i-th Q of which (P, Q) belongs to a part */
+/* The i-th Q whose tile (P, Q) belongs to `owner` */
 static int64_t owned(int owner, int parts, int64_t P, int64_t i)
 {
     return (owner + parts - P % parts) % parts + i * parts;
@@ -86,9 +87,9 @@ typedef struct problem {
     int parts, team;
 } problem;
 
-/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other
- * seldom. The larger a task of `grain` rows and columns, the less is read for it; many tasks let threads end
- * together, and a part should have a dozen stretches of rows. */
+/* Chooses the number of pivots in a step and the size of a tile. With few pivots the panel is a small share
+ * of the work; with many, products are deep and threads synchronise rarely. Large tiles read less memory per
+ * operation; small tiles balance the load, and a part should have a dozen stretches of rows. */
 static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;

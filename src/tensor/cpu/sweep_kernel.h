@@ -1,5 +1,5 @@
-/* What everything in sweep.c is made of, for each type and instruction set (each_isa.h): VECTORS vectors by
- * HIGH numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is
+/* The inner kernels of sweep.c, for each type and instruction set (each_isa.h). A register tile has HIGH rows
+ * of VECTORS vectors, WIDTH numbers. Rows are contiguous, WIDTH apart, unless a leading dimension is
  * given. */
 #include "kernel/factor.h"
 #include "kernel/substitute.h"

@@ -1,7 +1,8 @@
-/* All steps of the sweep of sweep.c for each type and instruction set (each_isa.h). */
+/* The whole sweep of sweep.c, for each type and instruction set (each_isa.h). */
 #include "sweep_step.h"
 
-/* With its blocks chosen, and one piece of memory cut where that is not NULL; returns its size. */
+/* Chooses the blocks and divides `memory` (NULL: only measures) among the arrays. Returns the bytes
+ * needed. */
 static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
 {
     *s = (NAME(sweep)){ .A = t->A,
@@ -25,7 +26,7 @@ static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
     return used;
 }
 
-/* The pivots from k0 on, brought up to date with the step before, and factorised. */
+/* Applies the previous step's update to the pivot block at k0 and factorises it. Returns as factor. */
 static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t first = k0 / s->grain, stretches = (s->A.n + s->grain - 1) / s->grain;
@@ -35,7 +36,8 @@ static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
     return NAME(factor)(s, k0);
 }
 
-/* The panel of pivots from k0 on, as part `part` of all does it. */
+/* Computes the panel of the pivots at k0: first the slivers of `part`, then what is left of the other
+ * parts'. */
 static void NAME(panels)(const NAME(sweep) * s, int64_t k0, int part)
 {
     const int64_t slivers = (s->A.n + WIDTH - 1) / WIDTH, each = s->grain / WIDTH;
@@ -50,13 +52,13 @@ static void NAME(panels)(const NAME(sweep) * s, int64_t k0, int part)
     }
 }
 
-/* The update that follows, and the next pivots' factor; the failing minor goes to *failed, which all parts
- * share. */
+/* Updates the tiles with the panel, likewise, and factorises the next pivot block. Sets *failed, which all
+ * parts share, to the failing minor. */
 static void NAME(updates)(const NAME(sweep) * s, int64_t k0, int part, int64_t *failed)
 {
     const int64_t n = s->A.n, block = s->block, next = k0 + block, pivots = block / s->grain;
     const int64_t stretches = stretches_of(n, s->grain, 1), across = stretches_of(n, s->grain, s->parts);
-    const int first = (int)(2 * (next / s->grain) % s->parts); /* who has the next pivots */
+    const int first = (int)(2 * (next / s->grain) % s->parts); /* the part that owns the next pivots */
     atomic_store(&s->queues[part].slivers, 0);
     for (int k = 0; k < s->parts; k++) {
         const int owner = (part + k) % s->parts;
@@ -77,9 +79,9 @@ static size_t NAME(memory)(const problem *t)
     return NAME(prepare)(t, NULL, &s);
 }
 
-/* Copies the diagonal. Returns whether subnormal numbers may count as zeros: the diagonal, its reciprocals, z
- * and z over the diagonal must all be so large that a subnormal number is less than their rounding. Points
- * far apart have covariances that small. */
+/* Copies the diagonal. Returns whether subnormal numbers may be flushed to zero: they may if the diagonal,
+ * its reciprocals, z, and z over the diagonal are all so large that a subnormal number is below their
+ * round-off. Covariances of distant points are subnormal. */
 static bool NAME(take_diagonal)(const NAME(sweep) * s)
 {
     const T small = sizeof(T) == 8 ? (T)0x1p-450 : (T)0x1p-40f;
@@ -91,7 +93,7 @@ static bool NAME(take_diagonal)(const NAME(sweep) * s)
     return flush;
 }
 
-/* What one thread of a team does of all steps. */
+/* One thread's share of all steps. */
 static void NAME(steps)(const NAME(sweep) * s, int thread, int team, ct__meeting *meeting, int64_t *failed)
 {
     const uint64_t before = ct__flush_begin(s->flush);

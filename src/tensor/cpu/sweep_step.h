@@ -1,27 +1,27 @@
-/* One step of the sweep of sweep.c for each type and instruction set (each_isa.h). */
+/* One step of sweep.c, for each type and instruction set (each_isa.h). */
 #include "sweep_kernel.h"
 
 typedef struct NAME(sweep) {
     layout A;
-    int64_t block; /* pivots at once, whole slivers            */
-    int64_t grain; /* rows and columns of a task of the update */
+    int64_t block; /* pivots of a step, whole slivers          */
+    int64_t grain; /* rows and columns of a tile of the update */
     bool inverse;
-    T tolerance;            /* of pivots, over the diagonal                                            */
-    T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L     */
-    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step               */
-    T *F, *Ft;              /* the pivot block's factor by slivers, and likewise its transpose         */
-    T *reciprocal;          /* 1 / l_kk of the pivot block: finite, l_kk being a square root           */
-    T *y;                   /* L⁻¹z of the pivot block                                                 */
-    T *spare;               /* a sliver of W for each part                                             */
-    queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
-    bool flush;             /* subnormals count as zeros */
+    T tolerance;            /* relative to the diagonal: a smaller pivot fails                   */
+    T *data, *z, *diagonal; /* z, diagonal: contiguous; diagonal is A's at first, L's at the end */
+    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step         */
+    T *F, *Ft;              /* the pivot block's factor and its transpose, both in slivers       */
+    T *reciprocal;          /* 1 / l_kk of the pivot block; finite, as l_kk is a square root     */
+    T *y;                   /* L⁻¹z of the pivot block                                           */
+    T *spare;               /* workspace: a sliver for each part                                 */
+    queue *queues;          /* of each part                                                      */
+    bool flush;             /* subnormals count as zeros                                         */
     int parts, team;
 } NAME(sweep);
 
 /* -- slivers and the matrix ------------------------------------------------------------------------------ */
 
-/* P[k][i] = A_ik, or back, for rows [i0, i1) and pivots [k0, k1), all in one triangle; P begins at (i0,
- * k0). */
+/* Packs P[k][i] = A_ik, or stores it back, for rows [i0, i1) and pivots [k0, k1), all in one part of the
+ * layout, where i (`along_i`) or k is contiguous. P begins at (i0, k0). */
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
@@ -39,7 +39,7 @@ static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int6
             for (int64_t i = 0; i < rows; i++) to[k * to_ld + i] = sign * from[k * from_ld + i];
 }
 
-/* The same for a whole sliver from row i0 that does not meet the pivots [k0, k0 + w). */
+/* The same for the whole sliver at row i0, which contains none of the pivots [k0, k0 + w). */
 static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
                               T sign)
 {
@@ -57,7 +57,7 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
     }
 }
 
-/* tile[k][i] = A_ik, or back, for k <= i < rows, both counted from i0 */
+/* Packs the lower triangle tile[k][i] = A_ik, k <= i < rows, both counted from i0, or stores it back. */
 static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int64_t rows, bool store)
 {
     for (int64_t k = 0; k < rows; k++) {
@@ -70,8 +70,7 @@ static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int6
 
 /* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
-/* Rows [from, w) of P, those before being zero, become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) /
- * l_kk */
+/* P := P L⁻ᵀ in rows [from, w); the rows before are zero. w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
 TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t from, int64_t w)
 {
     for (int64_t k = from; k < w; k += HIGH) {
@@ -94,7 +93,7 @@ TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t from, int64_
     }
 }
 
-/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, from <= k < w, from the last row of a block up */
+/* X = W L⁻¹ by back substitution: x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, from <= k < w */
 TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t from, int64_t w)
 {
     for (int64_t end = w, k; (k = end - HIGH) >= from; end = k) {
@@ -119,8 +118,8 @@ TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int
 
 /* -- pivots ---------------------------------------------------------------------------------------------- */
 
-/* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
- * already, and y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u). */
+/* Factorises the t-th diagonal tile of the pivot block, at row i0. P already holds L_tu, u < t, and receives
+ * L_tt. y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u). */
 TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
@@ -143,8 +142,8 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
     return 0;
 }
 
-/* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their
- * places. */
+/* Factorises the pivot block at k0. Returns the failing minor, or 0. Without the inverse, also stores L in A
+ * and y in z. */
 static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH), n = s->A.n;
@@ -169,7 +168,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 
 /* -- one step -------------------------------------------------------------------------------------------- */
 
-/* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
+/* Computes one sliver of the panel: W for the update, the result that replaces it in A, and its term of z. */
 static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH), i0 = sliver * WIDTH;
@@ -202,7 +201,8 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
     if (below < w) NAME(move_sliver)(s, X + below * WIDTH, i0, k0 + below, w - below, true, sign);
 }
 
-/* Rows p of the rectangle, `HIGH` of them, and the sliver from q0: what lies in the triangle. */
+/* The update of a register tile, HIGH rows from p0 and the sliver at q0, that the triangle's edge cuts: only
+ * elements inside the triangle change. */
 static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int64_t w, const T *a,
                               const T *b, T sign)
 {
@@ -216,8 +216,7 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
     }
 }
 
-/* A_pq -= W_p W_qᵀ for rows p of the rectangle in stretch P and columns q in stretch Q; += between rows
- * swept. */
+/* A_pq -= W_p W_qᵀ for tile (P, Q), or += if all of its rows and columns have been swept. */
 static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH);

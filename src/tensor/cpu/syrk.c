@@ -1,4 +1,4 @@
-/* syrk. To BLAS a row-major lower triangle is an upper one. */
+/* syrk. BLAS reads a row-major lower triangle as an upper one. */
 #include "batch.h"
 #include "blas.h"
 

@@ -11,11 +11,10 @@
 
 /* -- forked processes ------------------------------------------------------------------------------------ */
 
-/* The only facts that the library keeps for the process as a whole. A fork copies the thread that calls it
- * and no other. */
+/* The library's only process-wide state. fork copies only the thread that calls it. */
 static bool has_threads, lost_threads;
 
-/* A directory has a link for each thread, and two more. Where the system does not say so there may be
+/* /proc/self/task has two links and one more for each thread. If it cannot be read, assume several
  * threads. */
 static void before_fork(void)
 {
@@ -40,9 +39,9 @@ int ct__team_limit(int wanted)
 
 int ct__team_most(void) { return (int)ct__max(CT__TEAM_EACH * (int64_t)omp_get_num_procs(), CT__TEAM_LEAST); }
 
-/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not
- * be made. Their stacks are mapped here, since the C library would keep its own for threads of just that
- * size. */
+/* Creates a thread, which creates the next, and so on, so that all exist at once. Leaves in *left the number
+ * that could not be created. The stacks are mapped here, because the C library would cache stacks of its own
+ * for later threads of just that size. */
 static void *make_threads(void *left)
 {
     int *n = left;
@@ -70,8 +69,8 @@ int ct__team_trial(int wanted)
 {
     wanted = ct__team_limit(wanted);
     int missing = wanted - 1, got = 1;
-    make_threads(&missing);                           /* OpenMP ends the process where it cannot make one, */
-    if (missing) wanted = (wanted - missing + 1) / 2; /* and has memory of its own beside the stacks */
+    make_threads(&missing); /* OpenMP ends the process if it cannot create a thread, */
+    if (missing) wanted = (wanted - missing + 1) / 2; /* and needs memory besides the stacks */
     const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel num_threads(wanted)
 #pragma omp master
@@ -101,8 +100,8 @@ ct__stopwatch ct__pace_begin(int team)
     return (ct__stopwatch){ seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID) };
 }
 
-/* A thread that has no processor, or waits for one that has none, lets time pass. Where that is more than a
- * thread alone would have needed, one works alone for a while. */
+/* Wall time passes without CPU time while a thread has no processor, or waits for a thread that has none. If
+ * the team took longer than one thread alone would have, the device uses one thread for a while. */
 void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
 {
     struct ct__pace *p = &dev->pace;
@@ -132,7 +131,7 @@ void ct__meet(ct__meeting *m, int team)
         atomic_store(&m->arrived, 0);
         atomic_store(&m->turn, turn + 1);
         if (!atomic_load(&m->asleep)) return;
-        pthread_mutex_lock(&m->mutex); /* who has seen the old turn waits by now */
+        pthread_mutex_lock(&m->mutex); /* a thread that saw the old turn waits by now */
         pthread_cond_broadcast(&m->cond);
         pthread_mutex_unlock(&m->mutex);
         return;
@@ -150,13 +149,13 @@ void ct__meet(ct__meeting *m, int team)
 
 /* -- BLAS ------------------------------------------------------------------------------------------------ */
 
-/* OpenBLAS keeps one number of threads for the whole process, sets it at each call that takes several, and
- * reads it again later: two such calls with different numbers could wait for each other's threads. It does
- * one at a time anyway. */
+/* OpenBLAS keeps one thread count for the whole process. Each threaded call sets it and reads it again later,
+ * so two such calls with different counts could wait for each other's threads. OpenBLAS serialises them
+ * anyway. */
 static pthread_mutex_t several = PTHREAD_MUTEX_INITIALIZER;
 
-/* OpenBLAS asks OpenMP at each call, and takes one thread in an active region. A dynamic team could be
- * smaller than it was told. */
+/* OpenBLAS asks OpenMP for the thread count at each call, and uses one thread in an active region. A dynamic
+ * team could be smaller than OpenMP said. */
 ct__blas_team ct__blas_begin(int threads)
 {
     threads = omp_in_parallel() ? 1 : ct__team_limit(threads);

@@ -1,5 +1,5 @@
-/* The threads of the CPU backend. What a region may ask for is what OpenMP gives it here and now, and
- * OpenBLAS, which waits for ever for threads that it does not get, is held to as many. */
+/* The threads of the CPU backend. A parallel region asks for no more threads than OpenMP gives it. OpenBLAS
+ * is held to the same number, because it waits for ever for threads that it does not get. */
 #ifndef CT_TENSOR_CPU_TEAM_H
 #define CT_TENSOR_CPU_TEAM_H
 
@@ -8,17 +8,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Of `wanted` threads, those that a region gets within OpenMP's limits (thread limit, active levels); one in
- * a process that was forked from one with several: they are not there any more, and OpenMP would wait for
- * them. */
+/* The number of threads, at most `wanted`, that a region gets within OpenMP's limits (thread limit, active
+ * levels). It is 1 in a child forked from a process with several threads: fork does not copy them, and OpenMP
+ * would wait for them. */
 int ct__team_limit(int wanted);
 
-/* The same for a region whose result does not depend on the team: one while the machine is busy. */
+/* The same for a region whose result does not depend on the team's size. It is 1 while the machine is
+ * busy. */
 int ct__team(const ct_device *dev, int wanted);
 
-/* Around a primitive of many regions, or with meetings, of a team of so many threads: what it takes tells
- * whether the machine is busy with other programs. Threads that wait for each other take turns there, and are
- * many times slower than one. */
+/* Times a primitive in which a team of `team` threads synchronises often, to find out whether the machine is
+ * busy with other programs. If it is, threads that wait for each other run in turn, and together are many
+ * times slower than one thread. */
 typedef struct ct__stopwatch {
     double wall, cpu; /* seconds */
 } ct__stopwatch;
@@ -26,15 +27,17 @@ typedef struct ct__stopwatch {
 ct__stopwatch ct__pace_begin(int team);
 void ct__pace_end(ct_device *dev, const ct__stopwatch *begin);
 
-/* Of `wanted` threads, those that the system lets the process make and a trial gets. For opening a device. */
+/* The number of threads, at most `wanted`, that a trial region gets after the process has proved that the
+ * system lets it create them. For opening a device. */
 int ct__team_trial(int wanted);
 
-/* The most that a device may ask for, whatever OpenMP's setting: four for each processor, and 64. */
+/* The most threads that a device may ask for, whatever OpenMP's settings: four per processor, but at least
+ * 64. */
 int ct__team_most(void);
 
-/* Where the threads of a team wait for each other, in place of OpenMP's barriers: those spin for
- * milliseconds, and where other programs want the processors, too, a thread that is waited for does not get
- * one meanwhile. Also before the end of a region. */
+/* A barrier for the threads of a team. OpenMP's own barriers spin for milliseconds; when other programs want
+ * the processors, spinning keeps them from the very thread that is waited for. Use it before the end of a
+ * region, too. */
 typedef struct ct__meeting {
     atomic_int arrived, asleep;
     atomic_uint turn;
@@ -47,17 +50,18 @@ typedef struct ct__meeting {
         .mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER \
     }
 
-/* By each of the `team` threads. */
+/* The barrier: each of the `team` threads calls it. */
 void ct__meet(ct__meeting *m, int team);
 
-/* OpenMP's setting of the calling task, and whether this is the thread that BLAS has now. */
+/* The calling task's OpenMP settings before ct__blas_begin, and whether it holds the lock on threaded
+ * BLAS. */
 typedef struct ct__blas_team {
     int threads;
     bool dynamic, locked;
 } ct__blas_team;
 
-/* Between the two BLAS takes at most so many threads, and one in a region that is entered between them. The
- * settings are the calling task's own; they come back in the end. */
+/* Between these two calls BLAS uses at most `threads` threads, and one inside a parallel region entered
+ * between them. They change only the calling task's settings, and the second restores them. */
 ct__blas_team ct__blas_begin(int threads);
 void ct__blas_end(const ct__blas_team *before);
 

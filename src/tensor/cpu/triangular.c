@@ -1,5 +1,5 @@
-/* trtri, lauum, trsm, trmm, triangle. To BLAS a row-major lower triangle is an upper one, and a
- * row-major right-hand side on the left is one on the right. */
+/* trtri, lauum, trsm, trmm, triangle. BLAS reads a row-major lower triangle as an upper one, and a row-major
+ * problem op(T) X = B as one with the triangle on the right. */
 #include "batch.h"
 #include "blas.h"
 #include "inverse.h"
@@ -9,7 +9,7 @@
 
 /* -- a triangle in place --------------------------------------------------------------------------------- */
 
-/* Among a job's flags: the solution is wanted, not the product; the inverse, not LᵀL. */
+/* More flags of a job. SOLVE: solve, do not multiply. INVERSE: invert L, do not form LᵀL. */
 enum { SOLVE = 1 << 16, INVERSE = 1 << 17 };
 
 static int64_t lower_member(const ct__job *job, void *const *data)
@@ -39,8 +39,8 @@ ct_status ct__cpu_lauum(ct_device *dev, ct_view *a) { return run_lower(dev, "lau
 
 /* -- products and solutions with a triangle -------------------------------------------------------------- */
 
-/* op(T) as a small matrix M to the left of B, both transposed for CT_RIGHT. Fills the unread part with zeros
- * and the diagonal with ones where it is unit; returns whether M is lower. */
+/* Loads op(T) into a small matrix M that acts on B from the left; with CT_RIGHT both are transposed. Fills
+ * the unread part with zeros, and a unit diagonal with ones. Returns whether M is lower. */
 static bool load_triangle(const ct__job *job, const void *data, double *m)
 {
     bool upper = job->flags & CT_UPPER, swap = !(job->flags & CT_TRANS) != !(job->flags & CT_RIGHT);
@@ -63,8 +63,8 @@ static ct__matrix left_side(const ct__job *job)
                                  : *b;
 }
 
-/* M X = alpha B by substitution, or B = alpha M B in place. A solution begins at the first row of a lower M,
- * a product at the last. */
+/* Solves M X = alpha B by substitution, or computes B = alpha M B, in place. For a lower M a solution begins
+ * at the first row, a product at the last. */
 static int64_t small_member(const ct__job *job, void *const *data)
 {
     double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
@@ -85,8 +85,8 @@ static int64_t small_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* A row-major T is the transpose of what BLAS sees: the triangle changes and op with it. A row-major B is,
- * too: the side changes, and op again. To solve for one right-hand side is trsv: a row xᵀ T⁻¹ is the column
+/* BLAS reads a row-major T as its transpose, which swaps the triangle and op. It reads a row-major B as its
+ * transpose, which swaps the side and op. One right-hand side is solved by trsv; a row xᵀ T⁻¹ is the column
  * T⁻ᵀ x. */
 static int64_t blas_member(const ct__job *job, void *const *data)
 {
@@ -110,11 +110,11 @@ static int64_t blas_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* op(T) X = B in place, for CT_RIGHT its transpose. Where X lies by columns the transposes of some at a time
- * are copied. */
+/* Substitution solves op(T) X = B in place, or with CT_RIGHT the transposed system. It needs rows of X that
+ * are contiguous. If the columns are, it works on transposed copies of some columns at a time. */
 static bool is_copied(const ct__job *job) { return job->m[1].columns != !!(job->flags & CT_RIGHT); }
 
-/* Columns of X at a time */
+/* The number of columns of X worked on at a time */
 static int64_t columns_at_once(const ct__job *job)
 {
     const int64_t cols = job->flags & CT_RIGHT ? job->m[1].rows : job->m[1].cols;
@@ -140,7 +140,8 @@ static int64_t substitute_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* One right-hand side lies in memory as a column and as a row: BLAS is faster on the column. */
+/* A single contiguous right-hand side is both row-major and column-major. BLAS is faster if it counts as a
+ * column. */
 static void prefer_columns(ct__matrix *b, bool right)
 {
     if (b->packed) return;
@@ -148,16 +149,16 @@ static void prefer_columns(ct__matrix *b, bool right)
     if (right && b->rows == 1 && b->cs == 1) b->columns = false, b->ld = (int)b->cols;
 }
 
-/* BLAS packs the triangle at each call, which all columns of a small batch pay for, and is slow where many
- * rows stand to the left of a small triangle. */
+/* BLAS packs the triangle at each call, which dominates in a batch of small systems. It is also slow for many
+ * rows to the left of a small triangle. */
 static bool prefers_substitution(const ct__job *job)
 {
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
     if (!(job->flags & SOLVE) || job->alpha != 1) return false;
     if (job->members > 1) return cols >= CT__SUBSTITUTE_COLUMNS && job->work <= CT__SUBSTITUTE_WORK;
-    return job->flags & CT_RIGHT && !b->columns && !b->packed &&
-           b->rows >= CT__TALL_ROWS * job->dev->threads && n >= CT__TALL_LEAST && n <= CT__TALL_SOLVED;
+    return job->flags & CT_RIGHT && !b->packed && b->rows >= CT__TALL_ROWS * job->dev->threads &&
+           n >= CT__TALL_LEAST && n <= CT__TALL_SOLVED;
 }
 
 static ct_status run_substitution(ct__job *job)
@@ -228,7 +229,7 @@ static int64_t triangle_member(const ct__job *job, void *const *data)
     int64_t k = (int64_t)job->alpha, cols = out->cols;
     for (int64_t i = 0; i < out->rows; i++) {
         int64_t edge =
-            upper ? clamp(i + k, cols) : clamp(i + k + 1, cols); /* first column of the other part */
+            upper ? clamp(i + k, cols) : clamp(i + k + 1, cols); /* where the kept and the zero part meet */
         int64_t from = upper ? edge : 0, to = upper ? cols : edge;
         void *row = ct__at(data[1], job->dtype, i * out->rs);
         copy_row(job->dtype, to - from, ct__at(data[0], job->dtype, i * x->rs + from * x->cs), x->cs,

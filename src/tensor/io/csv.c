@@ -1,4 +1,4 @@
-/* Tables of numbers from CSV text [RFC 4180]: what is asked for, and the files. */
+/* Tables of numbers from CSV text [RFC 4180]: checks the options and reads the file. */
 #include "csv.h"
 
 #include "file.h"

@@ -1,16 +1,18 @@
-/* Which signs separate the fields of a table and the decimals of its numbers.
+/* Detects the signs that separate the fields of a table and the decimals of its numbers.
  *
- * The separator is looked for in the first rows, each time reading them with another one:
- *   1. commas, where they make at least two fields a row, as many in each, and no text below the first row;
- *   2. semicolons, tabs or runs of blanks, the first of them that makes only numbers of that;
- *   3. with columns of text: the one that makes rows of equal length with numbers in them. If this is true of
- *      several, the comma unless another makes more numbers: then none is certain;
- *   4. a semicolon or tab that stands in the first row, where no comma does, and in most others; else the
+ * To find the separator, the first rows are read with each candidate. The first of these rules that applies
+ * decides:
+ *   1. The comma, if it gives at least two fields in each row, as many in each, and no text below the first
+ *      row.
+ *   2. The first of semicolon, tab and runs of blanks that gives only numbers in that way.
+ *   3. With columns of text: the one that gives rows of equal length with numbers in them. If several do:
+ *      the comma, if no other gives more numbers; else none is certain.
+ *   4. A semicolon or tab that is in the first row, which has no comma, and in most other rows; else the
  *      comma.
  *
- * The decimal sign is the point in a table separated by commas. In others all numbers are looked at: 0.5 and
- * 1,234.5 prove a point, 0,5 and 1.234,5 a comma. 1,234 proves nothing. 1.234 is taken for a number with
- * a point unless a comma is proven. */
+ * The decimal sign is the point in a table separated by commas. In others all numbers are examined: 0.5 and
+ * 1,234.5 prove a point, 0,5 and 1.234,5 a comma. 1,234 proves nothing. 1.234 is taken for a number with a
+ * point unless a comma is proven. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"
@@ -59,7 +61,7 @@ static ct_status look_at_row(ct__csv *r, look *l)
     return CT_OK;
 }
 
-/* The first rows as `separator` makes them. */
+/* Reads the first rows with `separator`. */
 static ct_status look_with(ct__csv *r, char separator, look *l)
 {
     const place start = place_of(r);
@@ -114,7 +116,7 @@ typedef struct proof {
     char text[CT__SHOWN];
 } proof;
 
-/* Which decimal sign a field proves; PROOFS where it is no number, or the same with both. */
+/* The decimal sign that a field proves; PROOFS if it is no number, or the same number with both. */
 static int proven_by(const ct__field *f)
 {
     double with_point, with_comma;
@@ -137,7 +139,7 @@ static ct_status find_decimal(ct__csv *r)
         do {
             ct_status s = ct__csv_field(r, &f);
             if (s == CT_ENOMEM) return s;
-            if (s) f.last = true, r->at = r->end; /* reading the rows says so */
+            if (s) f.last = true, r->at = r->end; /* reading the rows reports it */
             const int k = s ? PROOFS : proven_by(&f);
             if (k == PROOFS || p[k].line) continue;
             p[k].line = f.line;

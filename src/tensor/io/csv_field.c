@@ -35,14 +35,14 @@ static ct_status no_csv(const reader *r, int64_t line, const char *what)
     return ct__fail(r->device, CT_EFORMAT, "%s:%lld: %s", r->label, (long long)line, what);
 }
 
-/* Passes CRLF, LF or CR. */
+/* Skips CRLF, LF or CR. */
 static void pass_newline(reader *r)
 {
     if (*r->at++ == '\r' && r->at < r->end && *r->at == '\n') r->at++;
     r->line++;
 }
 
-/* Passes the separator or the newline after a field; false where something else stands there. */
+/* Skips the separator or the newline after a field. Returns false if neither is there. */
 static bool finish(reader *r, field *f)
 {
     const char *behind = r->at;
@@ -55,7 +55,7 @@ static bool finish(reader *r, field *f)
     return true;
 }
 
-/* r->at stands behind the opening quote. */
+/* Reads a quoted field; r->at is after the opening quote. */
 static ct_status quoted(reader *r, field *f)
 {
     size_t doubled = 0;

@@ -7,7 +7,7 @@
 
 /* -- remarks above the table ----------------------------------------------------------------------------- */
 
-/* What a row that begins at r->at holds, as far as it is one. */
+/* The contents of a row at r->at, as far as it is a row. */
 typedef struct content {
     int64_t fields, numbers;
 } content;
@@ -27,8 +27,8 @@ static ct_status find_content(ct__csv *r, content *c)
     return CT_OK;
 }
 
-/* Passes empty lines and remarks. A line that begins with # and has as many fields as the first row
- * without is the header where that row has numbers. A text of such lines alone has no remarks. */
+/* Skips empty lines and remarks. A line that begins with # is the header if it has as many fields as the
+ * first row without # and that row has numbers. If all lines begin with #, none is a remark. */
 static ct_status pass_remarks(ct__csv *r)
 {
     ct__csv_pass_empty(r);
@@ -53,18 +53,18 @@ static ct_status pass_remarks(ct__csv *r)
 
 /* -- the header ------------------------------------------------------------------------------------------ */
 
-/* The first row beside the second. */
+/* A comparison of the first row with the second. */
 typedef struct pair {
     int64_t fields;
-    bool second;       /* there is one                                          */
-    bool text;         /* a field of the first is no number                     */
-    bool quoted, bare; /* all fields of the first in quotes; none of the second */
-    bool progression;  /* the first is n, n + step, n + 2 step, ...              */
-    bool fractions;    /* the second has a number that is not whole             */
+    bool second;       /* there is one                                              */
+    bool text;         /* a field of the first is no number                         */
+    bool quoted, bare; /* all fields of the first are quoted; none of the second is */
+    bool progression;  /* the first is n, n + step, n + 2 step, ...                 */
+    bool fractions;    /* the second has a number that is not whole                 */
     double last, step;
 } pair;
 
-/* A number in groups or with a percent sign is one only above another such number. */
+/* A number in groups, or with a percent sign, counts as a number only above another such number. */
 static bool is_text(const ct__csv *r, const ct__field *first, const ct__field *second, double *value)
 {
     int form, below;
@@ -92,7 +92,7 @@ static void look_at_pair(const ct__csv *r, pair *p, const ct__field *first, cons
     p->fields++;
 }
 
-/* Walks along both rows, and counts the first one's fields and the room their names take. */
+/* Compares both rows field by field. Counts the first one's fields and the space for their names. */
 static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair *p)
 {
     ct__field a, b = { .last = false };
@@ -100,7 +100,7 @@ static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair
     do {
         ct_status s = ct__csv_field(first, &a);
         if (!s && below) s = ct__csv_field(second, &b);
-        if (s == CT_EFORMAT && below) s = CT_OK, below = false; /* reading that row says so */
+        if (s == CT_EFORMAT && below) s = CT_OK, below = false; /* reading that row reports it */
         if (s) return s;
         look_at_pair(first, p, &a, below ? &b : NULL);
         below = below && !b.last;
@@ -110,7 +110,7 @@ static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair
     return CT_OK;
 }
 
-/* Rows of numbers that look like names: "1990","1991" above numbers without quotes, or 0,1,2 above
+/* Whether a first row of numbers looks like names: "1990","1991" above numbers without quotes, or 0,1,2 above
  * 0.5,1.5. */
 static bool may_be_names(const pair *p)
 {

@@ -1,5 +1,5 @@
-/* Columns of text: categories and times. They are read once more, first to see what they hold, then for their
- * values. */
+/* Columns of text: categories and times. They are read twice more, first to determine their kind, then for
+ * their values. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 typedef struct kind {
-    const ct_column *asked; /* NULL: the column is what most of its cells are */
+    const ct_column *asked; /* NULL: most of its cells decide */
     int64_t numbers, times, texts;
-    int64_t dates;  /* of the texts: what is a date, though not as ISO 8601 has it */
-    double largest; /* of the numbers, without sign */
+    int64_t dates;  /* texts that are dates, but not of ISO 8601's form */
+    double largest; /* the largest magnitude of the numbers */
     ct_column_kind kind;
-    double per_day; /* of a time in numbers; 0: each cell is a date */
+    double per_day; /* of a time given as numbers; 0: its cells are dates */
     ct__levels levels;
-    bool closed; /* there are no other levels */
+    bool closed; /* other levels are refused */
 } kind;
 
 typedef struct reading {
@@ -27,7 +27,7 @@ typedef struct reading {
 
 typedef ct_status visit_fn(reading *g, int64_t row, int64_t col, const ct__field *f);
 
-/* Every cell of the columns that have CT__TEXT. */
+/* Calls `visit` for each cell of the columns marked CT__TEXT. */
 static ct_status each_cell(reading *g, visit_fn *visit)
 {
     const ct_table *t = g->t;
@@ -71,7 +71,7 @@ static bool is_other_date(const ct__field *f)
     return width[2] && (width[0] == 4) != (width[2] == 4);
 }
 
-/* "0,5" among numbers with a point is a number that is written wrongly, no text. */
+/* Counts a cell by its kind. "0,5" among numbers with a point is a number in the wrong form, not a text. */
 static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__field *f)
 {
     (void)row;
@@ -90,7 +90,7 @@ static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__fiel
     return CT_OK;
 }
 
-/* The levels that are asked for, each of them another one. */
+/* Takes the caller's levels, which must all be different. */
 static ct_status take_levels(reading *g, kind *k)
 {
     const ct_column *c = k->asked;
@@ -138,7 +138,7 @@ static ct_status begin_kind(reading *g, int64_t col)
 
 /* -- the values ------------------------------------------------------------------------------------------ */
 
-/* "a", "b", "c", ...: as many as fit. */
+/* Lists levels as "a", "b", "c", ..., as many as fit. */
 static void list_levels(const ct_column *c, char *to, size_t size)
 {
     size_t used = 0;
@@ -162,7 +162,8 @@ static ct_status unseen(reading *g, int64_t col, const ct__field *f)
     return ct__csv_refuse(g->r, g->t, col, f, what);
 }
 
-/* A number with another decimal sign becomes one with a point, which is the same level in every table. */
+/* Reads a category's cell. A number with a decimal comma is rewritten with a point, so that it is the same
+ * level in every table. */
 static ct_status read_level(reading *g, int64_t col, const ct__field *f, double *value)
 {
     kind *k = &g->kinds[col];
@@ -229,7 +230,7 @@ static ct_status read_cell(reading *g, int64_t row, int64_t col, const ct__field
     }
 }
 
-/* The levels become the column's; new ones are sorted, and the values follow. */
+/* Gives the column its levels. New levels are sorted, and the values renumbered. */
 static ct_status end_kind(reading *g, int64_t col)
 {
     const kind *k = &g->kinds[col];
@@ -256,7 +257,7 @@ const ct_column *ct__csv_asked(const ct__csv *r, const char *name)
     return NULL;
 }
 
-/* Does `what` for each of the columns. */
+/* Calls `what` for each of these columns. */
 static ct_status each_column(reading *g, ct_status (*what)(reading *g, int64_t col))
 {
     ct_status s = CT_OK;

@@ -1,4 +1,4 @@
-/* The levels of a category: different texts in a hash table with open addressing. Texts with the same key are
+/* The levels of a category: distinct texts in a hash table with open addressing. Texts with the same key are
  * one level. */
 #include "csv.h"
 #include "tensor/internal.h"
@@ -23,7 +23,8 @@ static bool is_word(const char *text, size_t size, const char *word)
     return word[size] == 0;
 }
 
-/* yes, no, true and false in lower case; a number's shortest text, below 2^53; any other text itself. */
+/* The key is yes, no, true or false in lower case; the shortest text of a number below 2^53; else the text
+ * itself. */
 static void make_key(key *k, const char *text, size_t size)
 {
     static const char *const words[] = { "yes", "no", "true", "false" };
@@ -55,7 +56,7 @@ static bool is_level(const ct__levels *l, int64_t i, const key *wanted)
 
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* The slot of the key, or the free one where it belongs. */
+/* The slot that holds the key, or the free slot where it belongs. */
 static size_t slot_of(const ct__levels *l, const key *k)
 {
     size_t i = hash_of(k) & (l->slots - 1);
@@ -70,7 +71,7 @@ int64_t ct__levels_find(const ct__levels *l, const char *text, size_t size)
     return l->slots ? l->slot[slot_of(l, &k)] : -1;
 }
 
-/* Room for one more, with at most half of the slots taken. */
+/* Makes room for one more level, with at most half of the slots used. */
 static bool grow_table(ct__levels *l)
 {
     if (2 * (l->n + 1) <= l->slots) return true;

@@ -1,4 +1,4 @@
-/* Numbers as tables write them: 1.5 or 1,5; 50%; 1,000 or 1.000 in groups of three. */
+/* Numbers in the forms of tables: 1.5 or 1,5; 50%; 1,000 or 1.000 in groups of three. */
 #include "csv.h"
 #include "number.h"
 

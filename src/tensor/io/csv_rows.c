@@ -1,4 +1,4 @@
-/* The rows of CSV text, and the names of its columns: all as numbers. */
+/* Reads the rows of CSV text as numbers, and the names of its columns. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"
@@ -33,7 +33,7 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, const fiel
 
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* Names from the header, which is passed, or "c0", "c1", ... */
+/* Takes the columns' names from the header, which it skips, or names them "c0", "c1", ... */
 static ct_status name_columns(reader *r, ct_table *t)
 {
     t->columns = ct__host_alloc(t->device, t->columns_bytes);
@@ -60,7 +60,8 @@ static ct_status name_columns(reader *r, ct_table *t)
     return CT_OK;
 }
 
-/* Room for all rows at once: there are no more than lines, and a value takes at least one byte of text. */
+/* Allocates all rows at once. There are no more rows than lines, and a value takes at least one byte of
+ * text. */
 static ct_status reserve_rows(reader *r, ct_table *t)
 {
     int64_t lines = 1, bytes = (int64_t)(r->end - r->at);
@@ -78,7 +79,7 @@ static ct_status reserve_rows(reader *r, ct_table *t)
     return t->text && t->texts ? CT_OK : CT_ENOMEM;
 }
 
-/* Keeps what the field says, where that is asked for. */
+/* Keeps the field's text, if the caller wants it. */
 static void keep_text(ct_table *t, int64_t col, const field *f)
 {
     if (!t->texts) return;
@@ -97,7 +98,7 @@ static bool wants(const reader *r, const char *name)
     return !o->only;
 }
 
-/* Columns that are asked for as something else than numbers. */
+/* Marks the columns that the caller wants as something other than numbers. */
 static void mark_text(const reader *r, ct_table *t)
 {
     for (int64_t j = 0; r->options->n_columns && j < t->cols; j++) {
@@ -106,7 +107,8 @@ static void mark_text(const reader *r, ct_table *t)
     }
 }
 
-/* What is no number of column `col`: the value is missing for now, or the column is refused. */
+/* Handles a field of column `col` that is no number: its value is missing for now, or the field is
+ * refused. */
 static ct_status take_text(reader *r, ct_table *t, int64_t col, const field *f, ct_number k, double *value)
 {
     const char *name = t->columns[col].name;
@@ -118,7 +120,7 @@ static ct_status take_text(reader *r, ct_table *t, int64_t col, const field *f, 
     return CT_OK;
 }
 
-/* Most fields are numbers with a point. */
+/* Reads a field as a number; a number with a point, the usual case, takes a fast path. */
 static ct_number read_number(const reader *r, const field *f, int *form, double *value)
 {
     *form = CT__BARE;
@@ -126,7 +128,7 @@ static ct_number read_number(const reader *r, const field *f, int *form, double 
     return ct__csv_number(f, r->dialect.decimal, form, value);
 }
 
-/* A column is either in percent or not. */
+/* Whether a column has some numbers in percent and some not. */
 static bool is_mixed(unsigned char *forms, int form)
 {
     const unsigned char both = CT__BARE | CT__PERCENT, now = *forms | (unsigned char)form;
@@ -159,7 +161,8 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
     return CT_OK;
 }
 
-/* A line that begins with # and has as many fields as a row of several columns is one. */
+/* Skips a remark. A line that begins with # is a row if it has as many fields as a row, and there are several
+ * columns. */
 static bool pass_remark(reader *r, const ct_table *t)
 {
     if (!ct__csv_is_remark(r) || (t->cols > 1 && ct__csv_count(r) == t->cols)) return false;
@@ -170,7 +173,7 @@ static bool pass_remark(reader *r, const ct_table *t)
 static ct_status read_rows(reader *r, ct_table *t, int64_t first_line)
 {
     ct_status s = reserve_rows(r, t);
-    int64_t rows = 0; /* without empty lines at the end */
+    int64_t rows = 0; /* not counting empty lines at the end */
     while (!s) {
         int64_t line = r->line, empty = ct__csv_pass_empty(r);
         if (r->at == r->end) break;
@@ -205,7 +208,7 @@ static void note_columns(const reader *r, ct_table *t, int form, const char *wha
         ct__csv_note(t, "column '%s' and %lld more: each %s", name, (long long)n - 1, what);
 }
 
-/* The signs that were found, where they are not those of RFC 4180. */
+/* Notes the detected signs if they are not those of RFC 4180. */
 static void note_dialect(const reader *r, ct_table *t, ct__dialect given)
 {
     const char sign = r->dialect.separator;

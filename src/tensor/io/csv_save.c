@@ -1,4 +1,4 @@
-/* Matrices to CSV text, with digits enough for the same bits on reading. */
+/* Writes matrices as CSV text, with enough digits to read back the same bits. */
 #include <cotangent/io.h>
 
 #include "file.h"
@@ -9,7 +9,7 @@
 
 static int64_t columns(const ct_tensor *t) { return ct_tensor_ndim(t) == 1 ? 1 : ct_tensor_dim(t, 1); }
 
-/* Quoted where the name holds what CSV gives a meaning to, or what reading would trim. */
+/* Quotes a name that has characters with a meaning in CSV, or blanks that reading would trim. */
 static ct_status write_name(ct__output *out, const char *name)
 {
     size_t n = strlen(name);

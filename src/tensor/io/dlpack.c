@@ -1,4 +1,4 @@
-/* DLPack: tensors to and from other libraries of the same process, without a copy. */
+/* DLPack: exchanges tensors with other libraries in the same process, without a copy. */
 #include <cotangent/io.h>
 
 #include "dlpack.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dtypes that both sides have. */
+/* The dtypes that both the library and DLPack have. */
 static const struct {
     uint8_t code, bits;
 } dtypes[] = {
@@ -15,7 +15,7 @@ static const struct {
     [CT_BF16] = { CT__DL_BFLOAT, 16 }, [CT_F16] = { CT__DL_FLOAT, 16 },
 };
 
-/* The device as DLPack names it; type 0 where it has no name for it. "cuda:1" has the id 1. */
+/* DLPack's type and id of the device; type 0 if DLPack has none. "cuda:1" has the id 1. */
 static void device_place(const ct_device *device, int32_t *type, int32_t *id)
 {
     const char *backend = device->backend->name, *colon = strchr(device->name, ':');
@@ -25,7 +25,7 @@ static void device_place(const ct_device *device, int32_t *type, int32_t *id)
 
 /* -- export ---------------------------------------------------------------------------------------------- */
 
-/* The other side holds a struct whose context is our tensor, with a reference. */
+/* The deleter of an exported struct, whose context is our tensor with a reference. */
 static void take_back(ct_tensor *t, void *managed, size_t bytes)
 {
     ct__host_free(ct_tensor_device(t), managed, bytes);
@@ -35,7 +35,7 @@ static void take_back(ct_tensor *t, void *managed, size_t bytes)
 static void managed_deleter(ct__dl_managed *self) { take_back(self->context, self, sizeof *self); }
 static void versioned_deleter(ct__dl_versioned *self) { take_back(self->context, self, sizeof *self); }
 
-/* Room for the struct of that many bytes, and t as its tensor. */
+/* Allocates the struct of that many bytes, and describes t in *out. */
 static void *hand_out(ct_tensor *t, size_t bytes, ct__dl_tensor *out)
 {
     if (!t) return NULL;
@@ -106,8 +106,8 @@ static void release_versioned(void *context, void *data)
     if (m->deleter) m->deleter(m);
 }
 
-/* Shape and strides of d. Dimensions of extent 1 or of an empty tensor may have any stride: theirs becomes
- * the row-major one. */
+/* Reads shape and strides of d. Dimensions of extent 1, or of an empty tensor, may have any stride; it is
+ * replaced by the row-major one. */
 static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape *shape, int64_t *stride)
 {
     if (d->ndim < 0 || d->ndim > CT_MAX_DIMS || (d->ndim && !d->shape))
@@ -135,7 +135,7 @@ static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape
     return CT_OK;
 }
 
-/* Whether the tensor is one that the device can take: its dtype, and where it begins. */
+/* Checks that the device can take the tensor. Sets its dtype and the address of its first element. */
 static ct_status inspect(ct_device *device, const ct__dl_tensor *d, ct_dtype *dtype, uintptr_t *first)
 {
     int32_t type, id;

@@ -1,6 +1,5 @@
-/* The binary layout of DLPack: the unversioned struct of its first releases and the versioned one of 1.x.
- * Under names of its own, so that the library needs no dlpack.h and a program may include whichever it
- * has. */
+/* The binary layout of DLPack: the unversioned struct of its first releases and the versioned one of 1.x. The
+ * names are our own, so that the library needs no dlpack.h and a program may include any version of it. */
 #ifndef CT_TENSOR_DLPACK_H
 #define CT_TENSOR_DLPACK_H
 

@@ -1,4 +1,4 @@
-/* Files in: whole, or in parts. */
+/* Reads files, whole or in parts. */
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 
@@ -49,7 +49,8 @@ void ct__input_close(ct__input *in)
     if (in->descriptor >= 0) close(in->descriptor);
 }
 
-/* One byte is kept for the NUL; the size a regular file reports is a hint (it is 0 for those of /proc). */
+/* One byte is reserved for the NUL. The size that a regular file reports is only a hint (it is 0 in
+ * /proc). */
 static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
 {
     const bool known = in->size > 0 && (uint64_t)in->size < SIZE_MAX - 2;
@@ -105,7 +106,7 @@ void ct_bytes_free(ct_device *device, ct_bytes *bytes)
 
 struct ct_file_reader {
     ct__input in;
-    ct_bytes whole; /* of what is no regular file */
+    ct_bytes whole; /* the contents if it is not a regular file */
     size_t at;      /* in `whole` */
     size_t bytes;   /* of this struct and the path behind it */
     char path[];

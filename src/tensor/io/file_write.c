@@ -1,4 +1,4 @@
-/* Files out: never half written. */
+/* Writes files that are never left half written. */
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 
@@ -28,15 +28,15 @@ static void discard(ct__output *out)
     out->buffer = NULL;
 }
 
-/* After an error. */
+/* Closes and removes what has been written after an error. */
 static ct_status give_up(ct__output *out, ct_status status)
 {
     discard(out);
     return out->status = status;
 }
 
-/* What is at `path` now: whether to write to it directly, and *mode of a file that will be replaced, else -1.
- * Returns errno. */
+/* Inspects what is at `path`: whether to write to it directly, and the *mode of a file that will be replaced,
+ * else -1. Returns errno. */
 static int inspect(const char *path, int *mode, bool *direct)
 {
     struct stat info;
@@ -49,7 +49,7 @@ static int inspect(const char *path, int *mode, bool *direct)
     return 0;
 }
 
-/* A new file beside the target, locked: its descriptor; -1 with errno. */
+/* Creates and locks a new file beside the target. Returns its descriptor, or -1 with errno. */
 static int open_temporary(ct__output *out)
 {
     char *name = out->temporary;
@@ -86,8 +86,8 @@ ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
     return CT_OK;
 }
 
-/* write, where what has met its end (RLIMIT_FSIZE, a pipe without a reader) is an error alone. The signal
- * that comes with it, to this thread, would end the program. */
+/* write, but a file-size limit (RLIMIT_FSIZE) or a pipe without a reader only gives an error. The signal that
+ * this thread gets with it would end the program, so it is suppressed. */
 static ssize_t write_quietly(int descriptor, const void *data, size_t bytes)
 {
     sigset_t ends, before, waiting;
@@ -153,7 +153,7 @@ ct_status ct__file_write(ct__output *out, const void *data, size_t bytes)
     return CT_OK;
 }
 
-/* The rename is only durable with its directory. */
+/* A rename is durable only once its directory is synced. */
 static void sync_folder(const char *path, char *scratch)
 {
     ct__path_split(path, scratch);
@@ -163,7 +163,7 @@ static void sync_folder(const char *path, char *scratch)
     close(folder);
 }
 
-/* errno; a file that cannot be synced is no error. */
+/* Returns errno; a file that does not support syncing is no error. */
 static int sync_file(int descriptor)
 {
     while (fsync(descriptor))
@@ -171,7 +171,8 @@ static int sync_file(int descriptor)
     return 0;
 }
 
-/* The temporary file becomes the target, and its lock that of the device where it holds one. */
+/* Renames the temporary file to the target. If the device holds a lock on the target, it moves to the new
+ * file. */
 static ct_status replace(ct__output *out)
 {
     ct_file_lock *lock = ct__lock_of(out->device, out->target);

@@ -1,8 +1,8 @@
-/* Who writes a file: locks that programs take turns with, and what writers that died have left behind.
+/* Locks by which programs take turns to write a file, and the temporary files that dead writers have left.
  *
- * The lock is one of the whole file (flock), which ends with the process that holds it. A file is replaced
- * by another, so a lock counts while its file is the one at the path; a save under a lock brings the lock
- * along. */
+ * The lock is on the whole file (flock) and ends with the process that holds it. Saving replaces a file by
+ * another, so a lock is valid only while its file is the one at the path. A save under a lock moves the lock
+ * to the new file. */
 #define _XOPEN_SOURCE 700
 #include "lock.h"
 
@@ -23,7 +23,7 @@ struct ct_file_lock {
     ct_device *device;
     ct_file_lock *next; /* of the device */
     int descriptor;
-    struct stat seen; /* the file as it was read, or as it was saved since */
+    struct stat seen; /* the file as it was when locked, or last saved */
     size_t bytes;     /* of this block */
     char target[];    /* the path without symbolic links */
 };
@@ -39,7 +39,7 @@ static bool unchanged(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* errno; 0 also where the file system knows no locks. */
+/* Returns errno; 0 also if the file system has no locks. */
 static int lock_descriptor(int descriptor, int operation)
 {
     while (flock(descriptor, operation))
@@ -50,8 +50,8 @@ static int lock_descriptor(int descriptor, int operation)
 
 /* -- one writer after the other ------------------------------------------------------------------------- */
 
-/* Locks what is at the target once it is this program's turn, which may be another file than when it began to
- * wait. Opened for writing, which NFS wants for a lock. errno. */
+/* Waits for its turn and locks the file that is then at the target, which may have been replaced meanwhile.
+ * Opens it for writing, as NFS requires for a lock. Returns errno. */
 static int acquire(ct_file_lock *lock)
 {
     for (;;) {
@@ -130,7 +130,7 @@ bool ct__temporary_claim(int descriptor)
     return !lock_descriptor(descriptor, LOCK_EX | LOCK_NB) && !fstat(descriptor, &info) && info.st_nlink > 0;
 }
 
-/* Whether a name is `base` and then the suffix of CT__TEMPORARY, nothing else. */
+/* Whether a name is `base` followed by the suffix of CT__TEMPORARY and nothing else. */
 static bool is_temporary(const char *name, const char *base)
 {
     static const char digits[] = "0123456789", hex[] = "0123456789abcdef";
@@ -144,7 +144,7 @@ static bool is_temporary(const char *name, const char *base)
     return true;
 }
 
-/* Without locks nobody is known to be dead: flock itself must succeed. */
+/* Without locks a writer cannot be known to be dead, so flock itself must succeed. */
 void ct__temporary_reclaim(const char *folder, const char *base)
 {
     DIR *d = opendir(folder);

@@ -1,4 +1,4 @@
-/* NumPy's .npy: arrays in, of any order and byte order, and out. */
+/* NumPy's .npy: reads arrays of any order and byte order, and writes them. */
 #include <cotangent/io.h>
 
 #include "npy.h"
@@ -8,7 +8,8 @@ enum { CHUNK = 1 << 15 };
 
 /* -- reading --------------------------------------------------------------------------------------------- */
 
-/* count elements of `width` bytes in the file, `size` in the tensor; inlined for each pair. */
+/* Converts `count` elements of `width` bytes in the file and `size` in the tensor; inlined for each pair of
+ * sizes. */
 static inline void widen(const ct__npy_header *h, const unsigned char *raw, char *to, size_t count,
                          size_t width, size_t size)
 {
@@ -22,7 +23,7 @@ static inline void widen(const ct__npy_header *h, const unsigned char *raw, char
     }
 }
 
-/* count elements of `raw` (the file's) at `to` (the tensor's) */
+/* Converts `count` elements of the file, at raw, to the tensor's, at `to`. */
 static void convert(const ct__npy_header *h, const unsigned char *raw, char *to, size_t count)
 {
     const bool whole = (size_t)h->width == ct__size(h->dtype);
@@ -37,7 +38,7 @@ static void convert(const ct__npy_header *h, const unsigned char *raw, char *to,
         }
 }
 
-/* The rest of the file into the contiguous tensor t, through `scratch`: room for CHUNK elements twice. */
+/* Reads the rest of the file into the contiguous tensor t. scratch: room for CHUNK elements of each side. */
 static ct_status read_elements(const ct__npy_header *h, const ct_tensor *t, char *scratch)
 {
     ct_device *device = h->in->device;
@@ -56,7 +57,7 @@ static ct_status read_elements(const ct__npy_header *h, const ct_tensor *t, char
     return CT_OK;
 }
 
-/* t, whose dimensions are in reverse order, as a row-major copy; t is released. */
+/* A row-major copy of t, whose dimensions are in reverse order. Releases t. */
 static ct_tensor *from_fortran(ct_tensor *t)
 {
     int order[CT_MAX_DIMS];

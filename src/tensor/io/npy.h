@@ -24,7 +24,7 @@ static inline bool ct__little_endian(void)
     return *(const unsigned char *)&one == 1;
 }
 
-/* Reads the header of h->in: the elements that it says come next, and nothing after them. */
+/* Reads the header of h->in, and checks that its elements, and nothing else, follow. */
 ct_status ct__npy_read_header(ct__npy_header *h);
 /* The header for v's elements in row-major order and this machine's byte order. Returns its size. */
 size_t ct__npy_write_header(const ct_view *v, char *text, size_t size);

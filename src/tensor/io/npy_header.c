@@ -32,7 +32,7 @@ static bool accept(header *h, const char *word)
     return true;
 }
 
-/* A Python string without escapes; false where there is none. */
+/* Reads a Python string without escapes. Returns false if there is none. */
 static bool string(header *h, const char **text, size_t *size)
 {
     skip_space(h);
@@ -80,7 +80,7 @@ static ct_status read_order(header *h)
     return h->fortran || accept(h, "False") ? CT_OK : wrong(h, "True or False");
 }
 
-/* "()", "(3,)", "(3, 4)", also with the L of Python 2. */
+/* Reads "()", "(3,)" or "(3, 4)", also with the L of Python 2. */
 static ct_status read_shape(header *h)
 {
     if (!accept(h, "(")) return wrong(h, "a shape such as (3, 4)");
@@ -133,7 +133,7 @@ static ct_status read_dict(header *h)
 
 /* -- reading --------------------------------------------------------------------------------------------- */
 
-/* Magic, version and the length of the dict. */
+/* Reads the magic, the version and the length of the dict. */
 static ct_status read_lead(header *h, size_t *length)
 {
     unsigned char lead[12] = { 0 };
@@ -156,7 +156,7 @@ static ct_status read_lead(header *h, size_t *length)
     return s;
 }
 
-/* Whether the elements are what follows in the file, `rest` bytes. */
+/* Whether the `rest` bytes that follow in the file are exactly the elements. */
 static ct_status check_rest(const header *h, int64_t rest)
 {
     char shape[96];

@@ -1,5 +1,5 @@
 /* A number of few digits is one exact multiplication or division: digits below 2^53, power of ten up to 10^22
- * [Clinger 1990]. Others go to strtod and come from printf, without the point in which locales differ. */
+ * [Clinger 1990]. Others use strtod and printf, without a decimal point, since locales differ in it. */
 #include "number.h"
 
 #include <float.h>
@@ -19,12 +19,12 @@ static bool is_word(const char *s, size_t n, const char *word)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* No sign and no digit in front: words for "missing" and infinity. */
+/* Reads a word for "missing" or infinity, which begins with neither sign nor digit. */
 static ct_number read_word(const char *s, size_t n, double *value)
 {
     *value = NAN;
-    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "#n/a") ||
-        is_word(s, n, "null"))
+    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "n/a") ||
+        is_word(s, n, "#n/a") || is_word(s, n, "null"))
         return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
@@ -34,8 +34,8 @@ static ct_number read_word(const char *s, size_t n, double *value)
     return CT_NUMBER;
 }
 
-/* mantissa[0..n) * 10^scale, the point in the mantissa ignored. More than 768 digits decide nothing but
- * whether there is a rest [the longest tie between two doubles], so a last 1 stands for all of them. */
+/* mantissa[0..n) * 10^scale, ignoring the point in the mantissa. Digits beyond the 768th (the longest tie
+ * between two doubles) matter only if one is not zero, so a single 1 stands for them. */
 static double by_strtod(const char *mantissa, size_t n, int64_t scale)
 {
     enum { DIGITS = 780 };
@@ -59,7 +59,7 @@ static double by_strtod(const char *mantissa, size_t n, int64_t scale)
     return strtod(text, NULL);
 }
 
-/* Between digits the sign `group` is passed over; -1: there is none. */
+/* Skips the sign `group` (-1: none) between digits. */
 static inline ct_number read_number(const char *text, size_t size, char decimal, int group, double *value)
 {
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -69,7 +69,7 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
     if (p < end && (*p == '-' || *p == '+')) p++;
 
     const char *mantissa = p;
-    uint64_t digits = 0; /* the first 18 from the first that is not 0 */
+    uint64_t digits = 0; /* the first 18 significant digits */
     int64_t taken = 0, exponent = 0, scale = 0;
     bool seen = false, point = false;
     for (; p < end; p++) {

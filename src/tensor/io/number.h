@@ -4,8 +4,8 @@
 
 #include <cotangent/io.h>
 
-/* As ct_number_read with the decimal sign `decimal`. The sign `group` between digits counts as nothing,
- * wherever it stands; -1: there is none. */
+/* As ct_number_read, with the decimal sign `decimal`. Ignores the sign `group` (-1: none) anywhere between
+ * digits. */
 ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINKS = 40 }; /* as many as Linux follows */
+enum { LINKS = 40 }; /* the most links that Linux follows */
 
 ct_status ct__path_usable(ct_device *device, const char *path)
 {

@@ -6,17 +6,17 @@
 
 #include <limits.h>
 
-/* Where `path` leads through symbolic links, also if nothing is there yet. Returns errno. */
+/* Resolves the symbolic links of `path`, even if nothing exists there yet. Returns errno. */
 int ct__path_resolve(const char *path, char target[PATH_MAX]);
-/* The folder of a path, "/" at its end or ".", into `folder`, which holds one byte more than the path; the
- * rest of it. */
+/* Copies the folder of a path, with "/" at its end, or ".", to `folder`, which must hold one byte more than
+ * the path. Returns the rest of the path. */
 const char *ct__path_split(const char *path, char *folder);
 
-/* A descriptor, closed by exec; -1, with errno. A new file may be read and written by all that the umask
- * lets. */
+/* Opens a descriptor that exec closes; -1 with errno. A new file may be read and written by everyone, within
+ * the umask. */
 int ct__path_open(const char *path, int flags);
 
-/* CT_OK where the device works and there is a path. */
+/* CT_OK if the device works and the path is not empty. */
 ct_status ct__path_usable(ct_device *device, const char *path);
 
 #define CT__LABEL 96
@@ -26,7 +26,7 @@ const char *ct__label(const char *path, char buffer[CT__LABEL]);
 /* A part of a file as text for a message: control characters as ?, the rest of a long one as "...". Returns
  * buffer. */
 const char *ct__show(const char *text, size_t size, char buffer[CT__SHOWN]);
-/* An errno in words. strerror is not safe with threads and speaks the user's language. */
+/* An errno in words. strerror is not thread-safe and depends on the locale. */
 const char *ct__reason(int error);
 /* "path: no memory for N bytes"; CT_ENOMEM. */
 ct_status ct__path_no_memory(ct_device *device, const char *path, uint64_t bytes);

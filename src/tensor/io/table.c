@@ -1,4 +1,4 @@
-/* A table of numbers, once it is read. */
+/* Access to a table of numbers that has been read. */
 #include "csv.h"
 #include "tensor/internal.h"
 

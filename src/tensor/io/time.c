@@ -68,7 +68,7 @@ static bool fraction(scan *s, double *value)
     return s->at > first;
 }
 
-/* Z, or +HH:MM, +HHMM, +HH, or with a minus: minutes ahead of UTC. */
+/* Reads Z, +HH:MM, +HHMM or +HH, or with a minus, as minutes ahead of UTC. */
 static bool zone(scan *s, int *minutes, bool *possible)
 {
     int hour = 0, minute = 0;

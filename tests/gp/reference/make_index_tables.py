@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes index_tables.h: kernels of levels by their dense formula, B = W Wᵀ + diag κ taken at pairs of codes.
+"""Writes index_tables.h: kernels of levels by their dense formulas, category and, with B = W Wᵀ + diag κ
+taken at pairs of codes, index.
 
     python make_index_tables.py > index_tables.h          (needs numpy)
 
@@ -37,6 +38,19 @@ def one(t, x, z, same):
     return index(t, x[:, 1], z[:, 1], 3)
 
 
+def category(length, x, z):  # exp(-Σ_d [x_d ≠ z_d] / l_d)
+    return np.exp(-((x[:, None, :] != z[None, :, :]) / length).sum(-1))
+
+
+def levels(t, x, z, same):
+    return category(t, x[:, 1:2], z[:, 1:2])
+
+
+def both(t, x, z, same):  # scale * category of columns 1 and 2 + scale * rbf * category of column 1
+    return (t[0] * category(t[1:3], x[:, 1:], z[:, 1:]) +
+            t[3] * rbf(t[4], x[:, 0], z[:, 0]) * category(t[5:6], x[:, 1:2], z[:, 1:2]))
+
+
 def product(t, x, z, same):  # scale * index(rank=2) * rbf + white
     white = t[-1] * np.eye(len(x)) if same else 0
     return t[0] * index(t[1:10], x[:, 1], z[:, 1], 3) * rbf(t[10], x[:, 0], z[:, 0]) + white
@@ -55,6 +69,9 @@ ROWS = [
      [1.7, 0.9, -0.3, -0.8, 0.6, 0.2, 1.4, 0.5, 0.1, 1.3, 0.6, 0.08]),
     ("index(levels=3, dims=1) * index(levels=2, dims=2) + index(rank=2, levels=2, dims=2) * rbf(dims=0)", two,
      [0.9, -0.3, -0.8, 0.6, 0.2, 1.4, 0.5, -0.7, 1.3, 0.6, 0.4, -0.9, 1.1, 0.3, 0.2, 0.7, 0.8]),
+    ("category(dims=1)", levels, [0.8]),
+    ("scale * category(ard, dims=1:2) + scale * rbf(dims=0) * category(dims=1)", both,
+     [0.6, 0.9, 2.5, 1.3, 0.7, 1.4]),
 ]
 
 

@@ -1,140 +1,143 @@
 /* Every tile size and threshold of the CPU backend. Each section names where its values were measured: a
- * heading of docs/notebook.md, which names the machine, or a program in bench/. A value marked "bits" decides
- * the order of additions: a change of it changes the last bits of results. The others decide speed alone. */
+ * heading of docs/notebook.md, which names the machine, or a program in bench/. A value marked "bits"
+ * determines the order of additions, so changing it changes the last bits of results. The others affect speed
+ * alone. */
 #ifndef CT_TENSOR_CPU_CONFIG_H
 #define CT_TENSOR_CPU_CONFIG_H
 
-/* -- registers: rows and vectors of a tile, by instruction set (isa.h) ----------------------------------- */
+/* -- registers: rows and vectors of a register tile, by instruction set (isa.h) -------------------------- */
 
-/* Of products, substitution and the sweep, which has 2 vectors where one has 16 numbers; bench/inverse,
- * bench/mll. */
+/* For products, substitution and the sweep; if a vector has 16 numbers, the sweep uses 2 vectors.
+ * bench/inverse, bench/mll. */
 #define CT__TILE_ROWS(isa)    ((isa) == 2 ? 8 : 4)
 #define CT__TILE_VECTORS(isa) ((isa) == 0 ? 2 : 3)
-/* Of grouped products, whose rows are 64 numbers wide more often than not: 6 rows at most; bench/gather. */
+/* For grouped products, most of whose rows have 64 numbers. At most 6 rows; bench/gather. */
 #define CT__GROUP_VECTORS(isa) ((isa) == 2 ? 4 : 2)
-/* Rows and columns of a small B, above which BLAS is faster with AVX2 ("Many processes"). */
+/* The most rows and columns of a small B; above, BLAS is faster ("Many processes", for AVX2). */
 #define CT__TALL_MOST(isa) ((isa) == 2 ? 256 : 128)
 
 enum {
     /* -- elementwise, reductions, copies; bench/overhead -- */
-    CT__GRAIN = 32768,    /* elements a thread should have before a second one is woken */
-    CT__MAP_GRAIN = 8192, /* the same of functions such as exp */
-    CT__MAP_STRIP = 256,  /* elements made contiguous, or f32, at a time */
-    CT__LOOP_TILE = 32,   /* where operands disagree about the inner dimension */
+    CT__GRAIN = 32768,    /* elements for each thread before another is woken */
+    CT__MAP_GRAIN = 8192, /* the same for functions such as exp */
+    CT__MAP_STRIP = 256,  /* elements made contiguous, or converted to f32, at a time */
+    CT__LOOP_TILE = 32,   /* extents of a tile if an operand's strides are in another order */
     CT__RANDOM_CHUNK = 512,
-    CT__RANDOM_ALONE = 8,     /* chunks that one thread had better do alone */
-    CT__REDUCE_WIDTH = 256,   /* outputs worked on together; elements summed in one go; bits */
-    CT__REDUCE_LEAF = 4096,   /* and run after run; above this by halves; bits */
-    CT__REDUCE_LANES = 8,     /* sums of a run side by side; bits */
-    CT__REDUCE_ROWS = 16,     /* rows added up in one go; bits */
-    CT__REDUCE_PIECES = 32,   /* of a long reduction; bits */
-    CT__REDUCE_PIECE = 32768, /* elements that make a piece; bits */
-    CT__REDUCE_UNITS = 8,     /* outputs' units from which no reduction is cut; bits */
-    CT__SQDIST_STRIP = 128,   /* points of y that are turned together */
-    CT__SQDIST_DEPTH = 16,    /* and their dimensions */
-    CT__SQDIST_ROWS = 64,     /* points of x of one task */
+    CT__RANDOM_ALONE = 8,     /* chunks up to which one thread is faster */
+    CT__REDUCE_WIDTH = 256,   /* outputs reduced together; elements of a run; bits */
+    CT__REDUCE_LEAF = 4096,   /* elements reduced run after run; above, by halves; bits */
+    CT__REDUCE_LANES = 8,     /* partial sums of a run; bits */
+    CT__REDUCE_ROWS = 16,     /* rows reduced one after the other; above, by halves; bits */
+    CT__REDUCE_PIECES = 32,   /* pieces of a long reduction, at most; bits */
+    CT__REDUCE_PIECE = 32768, /* elements of a piece, at least; bits */
+    CT__REDUCE_UNITS = 8,     /* units of outputs from which on reductions are not cut into pieces; bits */
+    CT__SQDIST_STRIP = 128,   /* points of y that are transposed together */
+    CT__SQDIST_DEPTH = 16,    /* dimensions of them */
+    CT__SQDIST_ROWS = 64,     /* points of x in a task */
 
     /* -- batches of matrices ("One matrix: one thread or two?", "Triangular solves of a batch") -- */
-    CT__SMALL = 8,                /* extents up to which plain loops beat any call */
-    CT__MEMBER_WORK = 1000000000, /* operations from which BLAS's own threads beat the batch */
-    CT__WAKE_WORK = 100000,       /* operations that waking the threads costs */
-    CT__TURN_WORK = 1000000,      /* of more, members are taken by whoever is free */
-    /* extents from which one matrix is better given to all threads than to one: */
+    CT__SMALL = 8,                /* extents up to which plain loops beat BLAS */
+    CT__MEMBER_WORK = 1000000000, /* operations of a member from which BLAS's own threads are faster */
+    CT__WAKE_WORK = 100000,       /* the cost of waking the threads, in operations */
+    CT__TURN_WORK = 1000000,      /* operations above which threads take members one at a time */
+    /* extents from which all threads compute one matrix faster than one thread does: */
     CT__SPD_ALONE = 224,      /* the inverse by Cholesky */
     CT__GENERAL_ALONE = 384,  /* LAPACK's inverse after LU */
     CT__LU_ALONE = 768,       /* LAPACK's LU */
     CT__BAR_ALONE = 128,      /* an inverse's adjoint by gemm */
-    CT__ROOT_MAX = 32768,     /* extent of a matrix whose triangle BLAS can still count */
-    CT__INVERSE_COLUMNS = 64, /* of L⁻ᵀ that a thread takes at once, and rows of A⁻¹ */
-    CT__BAR_ROWS = 256,       /* of a symmetric product that BLAS computes at once */
-    CT__POTRF_SMALL = 16,     /* extent up to which Cholesky is a loop */
-    /* Substitution is ours from so many right-hand sides on and for less operations than these. */
+    CT__ROOT_MAX = 32768,     /* extent up to which BLAS can index a packed triangle */
+    CT__INVERSE_COLUMNS = 64, /* columns of L⁻ᵀ, or rows of A⁻¹, in a task */
+    CT__BAR_ROWS = 256,       /* rows of a symmetric product in one BLAS call */
+    CT__POTRF_SMALL = 16,     /* extent up to which Cholesky is a plain loop */
+    /* A batch uses our substitution from SUBSTITUTE_COLUMNS right-hand sides and up to SUBSTITUTE_WORK
+     * operations. */
     CT__SUBSTITUTE_COLUMNS = 2,
     CT__SUBSTITUTE_WORK = 1 << 30,
-    CT__SUBSTITUTE_COPIED = 128, /* right-hand sides whose transposes are copied at once */
-    CT__LAPACK_PANEL = 64,       /* LAPACK's widest */
+    CT__SUBSTITUTE_COPIED = 128, /* right-hand sides that are transposed at once */
+    CT__LAPACK_PANEL = 64,       /* LAPACK's largest panel width */
 
     /* -- one thread's products and tiles ("Products that skip triangles", "Inverses") -- */
-    CT__NEAR = 128,      /* rows of a panel that stay in the first-level cache ("Small likelihoods") */
-    CT__AHEAD = 8,       /* rows between the one worked on and the one fetched, of longer panels */
-    CT__TILE = 32,       /* what blocked routines do on the diagonal at once; bits */
-    CT__STRIP = 64,      /* rows of an LU panel worked on together */
-    CT__DEPTH = 256,     /* depths worked on at once: a tile's operands stay in the first caches; bits */
-    CT__STRIPS = 8,      /* of a tile's rows of A that are packed together */
-    CT__PANELS = 11,     /* of B in the second-level cache */
+    CT__NEAR = 128,  /* rows of a panel up to which it stays in the first-level cache ("Small likelihoods") */
+    CT__AHEAD = 8,   /* prefetch distance in longer panels, in rows */
+    CT__TILE = 32,   /* extent of a diagonal tile in blocked routines; bits */
+    CT__STRIP = 64,  /* rows of an LU panel updated together */
+    CT__DEPTH = 256, /* inner extent of a block: a tile's operands stay in the caches; bits */
+    CT__STRIPS = 8,  /* register tiles' rows of A that are packed together */
+    CT__PANELS = 11, /* panels of B that stay in the second-level cache */
     CT__PANEL_ROW = 192, /* bytes of a panel's row, at most */
 
-    /* -- gemm's own ways ("Block-diagonal layers") -- */
-    CT__TINY = 64, /* up to so many multiplications a product is three loops at once */
-    /* A B goes through the grouped kernels where A has FEW_LEAST to FEW rows, B at least twice FEW_LEAST rows
-     * and columns and at most FEW_DEEP rows, and the batch at least FEW_WORK operations. */
+    /* -- gemm without BLAS ("Block-diagonal layers") -- */
+    CT__TINY = 64, /* multiplications up to which a product is three plain loops */
+    /* The grouped kernels compute A B if A has FEW_LEAST to FEW rows, B has at least 2 FEW_LEAST rows and
+     * columns and at most FEW_DEEP rows, and the batch has at least FEW_WORK operations. */
     CT__FEW_LEAST = 16,
     CT__FEW = 256,
     CT__FEW_DEEP = 4096,
     CT__FEW_WORK = 200000,
-    /* AᵀB goes through the kit's product where A and B have THIN_LEAST to THIN_DEEP rows, A at least twice
-     * and B at least three times THIN_LEAST columns, and the product at least THIN_WORK multiplications. */
+    /* The kit's product computes AᵀB if A and B have THIN_LEAST to THIN_DEEP rows, A has at least 2
+     * THIN_LEAST and B at least 3 THIN_LEAST columns, and there are at least THIN_WORK multiplications. */
     CT__THIN_LEAST = 32,
     CT__THIN_DEEP = 256,
     CT__THIN_WORK = 1 << 20,
-    /* So does A B where A has at least TALL_ROWS rows for each thread, and B at least TALL_LEAST rows and
-     * columns and at most TALL_MOST. So many rows to the left of a triangle of TALL_LEAST to TALL_SOLVED rows
-     * are substituted. */
+    /* It also computes A B if A has at least TALL_ROWS rows for each thread, and B has TALL_LEAST to
+     * TALL_MOST rows and columns. Our substitution solves for as many rows to the left of a triangle with
+     * TALL_LEAST to TALL_SOLVED rows. */
     CT__TALL_ROWS = 64,
     CT__TALL_LEAST = 16,
     CT__TALL_SOLVED = 256,
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
-    CT__HALF_ROWS = 512,      /* of a tile of C, at most; its columns, too; bits */
-    CT__HALF_DEPTH = 256,     /* of the tiles of A and B, of f16 with AMX half of it; bits */
-    CT__HALF_LEAST = 64,      /* no tile is halved below this */
-    CT__HALF_ALONE = 1 << 16, /* multiplications that one thread had better do alone */
-    CT__HALF_TILES = 2,       /* for each thread: they end together */
-    CT__BF16_ROWS = 8,        /* of a tile in registers */
-    CT__BF16_VECTORS = 3,     /* of 16 numbers, in that tile */
-    CT__BF16_PAIRS = 128,     /* of depths, at most, that the dot products take at once; of f16 64 */
-    CT__BF16_DEPTH = 64,      /* the least inner extent that they are used for */
+    CT__HALF_ROWS = 512,      /* rows and columns of a tile of C, at most; bits */
+    CT__HALF_DEPTH = 256,     /* inner extent of tiles of A and B; half of it for f16 with AMX; bits */
+    CT__HALF_LEAST = 64,      /* rows and columns below which no tile is halved */
+    CT__HALF_ALONE = 1 << 16, /* multiplications up to which one thread is faster */
+    CT__HALF_TILES = 2,       /* tiles for each thread, at least, to balance the load */
+    CT__BF16_ROWS = 8,        /* rows of a register tile */
+    CT__BF16_VECTORS = 3,     /* vectors of 16 numbers in that tile */
+    CT__BF16_PAIRS = 128,     /* pairs along the inner extent, at most, in one call; 64 for f16 */
+    CT__BF16_DEPTH = 64,      /* smallest inner extent for which they are used */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */
-    CT__GROUP_TILE = 6,          /* rows of a tile in registers, at most */
-    CT__GROUP_ROWS = 96,         /* of one group worked on together: they stay in the cache; bits */
-    CT__GROUP_BLOCK = 128,       /* rows of a plain product worked on together */
+    CT__GROUP_TILE = 6,          /* rows of a register tile, at most */
+    CT__GROUP_ROWS = 96,         /* rows of a group in a block, which stays in the cache; bits */
+    CT__GROUP_BLOCK = 128,       /* rows of a block in a plain product */
     CT__GROUP_DEPTH = 256,       /* inner extent of a packed panel; bits */
-    CT__GROUP_STRIP = 64,        /* columns that a thread has of a plain product, at least */
-    CT__GROUP_AHEAD = 32,        /* rows between the one worked on and the one asked for */
-    CT__GROUP_FETCHED = 1 << 16, /* bytes of a matrix that are asked for ahead, at most */
-    CT__GROUP_CACHE = 1 << 23,   /* bytes of results that need not pass through the caches */
+    CT__GROUP_STRIP = 64,        /* columns of a plain product for each thread, at least */
+    CT__GROUP_AHEAD = 32,        /* prefetch distance, in rows */
+    CT__GROUP_FETCHED = 1 << 16, /* bytes of a matrix up to which it is prefetched */
+    CT__GROUP_CACHE = 1 << 23,   /* bytes of results from which on they bypass the caches */
     CT__GROUP_CUTS = 4,          /* pieces of work for each thread; bits */
-    CT__GROUP_COST = 8,          /* of a group beside its rows, in rows */
-    CT__GROUP_ALONE = 1 << 15,   /* multiplications that one thread had better do alone */
-    CT__GROUP_PART = 1 << 16,    /* numbers of a matrix that are f32 at a time; bits */
+    CT__GROUP_COST = 8,          /* the cost of a group besides its rows, in rows */
+    CT__GROUP_ALONE = 1 << 15,   /* multiplications up to which one thread is faster */
+    CT__GROUP_PART = 1 << 16,    /* numbers of a matrix converted to f32 at a time; bits */
 
     /* -- covariances ("Where the likelihood's time goes"; bench/mll) -- */
-    CT__COV_ROWS = 32,     /* of one task; theta_bar is summed by such blocks, whatever the threads; bits */
-    CT__COV_WIDTH = 256,   /* columns of one tile, and pairs worked on together; bits */
+    CT__COV_ROWS =
+        32, /* rows of a task; theta_bar is summed over such blocks for any number of threads; bits */
+    CT__COV_WIDTH = 256,   /* columns of a tile, and pairs of a strip; bits */
     CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
-    CT__COV_ALONE = 25600, /* entries that one thread had better do alone */
-    CT__COV_MANY_F64 = 32, /* columns of the data from which on distances come from products */
+    CT__COV_ALONE = 25600, /* entries up to which one thread is faster */
+    CT__COV_MANY_F64 = 32, /* active columns from which on distances are computed from products */
     CT__COV_MANY_F32 = 64,
 
     /* -- the sweep ("Where the likelihood's time goes"; bench/mll) -- */
-    CT__SWEEP_ALONE = 160, /* rows that one thread had better do alone */
-    /* A task has SHARE per cent of the rows, LEAST to MOST, and a step pivots for TASKS of them. Above LARGE
-     * it has those for DEEP of them. Measured on two cores. All of these: bits. */
+    CT__SWEEP_ALONE = 160, /* rows up to which one thread is faster */
+    /* A tile has SHARE per cent of the rows, but LEAST to MOST. A step takes the rows of TASKS tiles as
+     * pivots; above LARGE rows, of DEEP tiles. Measured on two cores. All of these: bits. */
     CT__SWEEP_SHARE = 16,
     CT__SWEEP_LEAST = 48,
     CT__SWEEP_MOST = 96,
     CT__SWEEP_TASKS = 2,
     CT__SWEEP_LARGE = 1500,
     CT__SWEEP_DEEP = 4,
-    CT__SWEEP_STRETCHES = 12, /* of rows, that a part should have at least */
+    CT__SWEEP_STRETCHES = 12, /* tiles' rows for each part, at least, before tiles are doubled */
 
     /* -- threads -- */
-    CT__TEAM_EACH = 4,     /* threads that a device may ask for, for each processor, */
-    CT__TEAM_LEAST = 64,   /* or this many where that is more */
-    CT__TEAM_SPINS = 4000, /* looks before a thread that waits sleeps: 40 to 200 microseconds */
-    CT__PACE_WINDOW = 20,  /* milliseconds over which it is judged whether the machine is busy */
-    CT__PACE_REST = 20,    /* one thread works alone for so many times as long, then */
+    CT__TEAM_EACH = 4,     /* threads per processor that a device may ask for, */
+    CT__TEAM_LEAST = 64,   /* or this many if that is more */
+    CT__TEAM_SPINS = 4000, /* polls before a waiting thread sleeps: 40 to 200 microseconds */
+    CT__PACE_WINDOW = 20,  /* milliseconds of measurement that show whether the machine is busy */
+    CT__PACE_REST = 20,    /* if it is, one thread works alone for this many times as long */
 };
 
 #endif

@@ -1,17 +1,17 @@
-/* The one way to compile for instruction sets: includes VECTOR_CODE, the name of a file, for f64 and f32 and
- * every instruction set of isa.h, with these defined:
+/* Compiles vector code for each instruction set: includes the file that VECTOR_CODE names once for f64 and
+ * f32 and each instruction set of isa.h, with these definitions:
  *
  *     T, F64, FN(f)   the type, whether it is double, and the name of the C library's f for it
  *     NAME(n)         n followed by the type's name and the instruction set's; CT__EACH(n): the table of all
  *     ISA             the instruction set's number: 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512
  *     TARGET          the attribute of functions that use it; CT__INLINE ones need none
- *     FUSED           whether it has fused multiply-adds
+ *     FUSED           whether the instruction set has fused multiply-adds
  *     LANES           numbers in a vector; NAME(vec) is the type of one, at any address
  *     ZIP(a, b, h)    the halves of a and b from number h on, interleaved
- *     MAD(a, b, c)    a b + c, fused where there is an instruction for it
- *     STREAM(to, v)   *to = v, not through the caches
+ *     MAD(a, b, c)    a b + c, fused if FUSED
+ *     STREAM(to, v)   *to = v, past the caches
  *
- * and what vector.h has. */
+ * and those of vector.h. */
 #ifndef VECTOR_CODE
 #    error "VECTOR_CODE names the file to be included"
 #endif
@@ -38,7 +38,7 @@
 #    define CT__BASE_FUSED false
 #endif
 
-/* Loops of constant bounds around registers: without this those would live in memory. */
+/* Unrolls a loop with constant bounds over an array, so that the array stays in registers. */
 #ifndef UNROLL
 #    define UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -1,10 +1,10 @@
-/* The diagonal tiles of factorisations, in registers and first-level cache, for each type and instruction set
- * (each_isa.h). */
+/* The factorisation of diagonal tiles, in registers and the first-level cache, for each type and instruction
+ * set (each_isa.h). */
 
-/* The upper triangle of c (n x n, rows ld >= P apart) becomes R of A = RᵀR, row by row: r_k = a_k / √a_kk,
- * then a_j -= r_kj r_k for all j > k at once, so that only row k + 1 has to wait. Below the diagonal c is
- * undefined then. With z, of P numbers, y = R⁻ᵀ z, and z is undefined. Returns 0, or the minor that is not
- * positive (from 1). P is a constant where it is called, and counts whole vectors. */
+/* Replaces the upper triangle of c (n x n, rows ld >= P apart) by R of A = RᵀR, right-looking: r_k = a_k /
+ * √a_kk, then a_j -= r_kj r_k for all j > k, so that only row k + 1 waits for row k. The lower triangle of c
+ * becomes undefined. With z (P numbers) also computes y = R⁻ᵀ z; z becomes undefined. Returns 0, or the
+ * failing minor (from 1). Callers pass a constant P, a multiple of the vector length. */
 TARGET CT__INLINE int64_t NAME(eliminate)(T *c, const int64_t ld, int64_t n, const int P, T *z, T *y)
 {
     const NAME(vec) zero = { 0 };
@@ -38,7 +38,7 @@ TARGET CT__INLINE int64_t NAME(eliminate)(T *c, const int64_t ld, int64_t n, con
     return 0;
 }
 
-/* The same for n <= P and any lda; the rest becomes zero. */
+/* The same for n <= P and any lda. The strict lower triangle becomes zero. */
 TARGET CT__INLINE int64_t NAME(upper_factor)(T *a, int64_t lda, int64_t n, const int P)
 {
     T c[CT__TILE][CT__TILE];

@@ -1,5 +1,5 @@
-/* The instruction sets that vector code is compiled for (each_isa.h), and the choice among them: a device has
- * the number of the best one that the CPU has, ct_device's `isa`. */
+/* The instruction sets that vector code is compiled for (each_isa.h). A device's `isa` is the best one that
+ * the CPU supports. */
 #ifndef CT_TENSOR_CPU_ISA_H
 #define CT_TENSOR_CPU_ISA_H
 
@@ -17,8 +17,8 @@
 
 typedef enum ct__isa { CT__ISA_BASE, CT__ISA_AVX2, CT__ISA_AVX512, CT__ISA_COUNT = CT__X86 ? 3 : 1 } ct__isa;
 
-/* The variants of a function that each_isa.h has made of a file: a table by ct__isa of those for one type,
- * and one by ct_dtype (f64, f32) and ct__isa. */
+/* Tables of a function's variants that each_isa.h has compiled: for one type, indexed by ct__isa; for f64 and
+ * f32, indexed by ct_dtype and ct__isa. */
 #if CT__X86
 #    define CT__EACH_ISA(function, type)                                                   \
         {                                                                                  \
@@ -49,7 +49,7 @@ static inline ct__isa ct__best_isa(void)
 #endif
 }
 
-/* Whether a device of that instruction set may use the dot products of bf16 (CT__BF16), too. */
+/* Whether a device of that instruction set may also use bf16 dot products (CT__BF16). */
 static inline bool ct__has_bf16(int isa)
 {
 #if CT__X86

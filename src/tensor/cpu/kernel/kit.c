@@ -16,8 +16,8 @@ const ct__kit *ct__kit_of(int isa, ct_dtype dtype)
     return kits[dtype != CT_F64][isa];
 }
 
-/* Panels of up to CT__PANEL_ROW bytes a row, the last of them filled up, and CT__STRIPS of HIGH rows of A; a
- * multiple of 64. */
+/* The packed panels of B, whose rows have up to CT__PANEL_ROW bytes and of which the last is padded, and
+ * CT__STRIPS strips of HIGH rows of A. A multiple of 64. */
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
     const int64_t size = (int64_t)ct_dtype_size(dtype), width = CT__PANEL_ROW / size;

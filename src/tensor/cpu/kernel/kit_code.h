@@ -1,4 +1,4 @@
-/* What kit.h promises, for one type and instruction set (each_isa.h). */
+/* Implements kit.h, for each type and instruction set (each_isa.h). */
 #include "factor.h"
 #include "multiply.h"
 #include "substitute.h"
@@ -56,9 +56,8 @@ TARGET static int64_t NAME(cholesky)(void *a, int64_t lda, int64_t n)
                                : NAME(upper_factor)(a, lda, n, CT__TILE);
 }
 
-/* Column j of U and L after those before it: u_kj = a_kj - Σ_{p<k} l_kp u_pj, then below the diagonal,
- * divided by the pivot. Rows from m to the next multiple of CT__STRIP and another strip are zero, or at least
- * no use. */
+/* Left-looking, column by column: u_kj = a_kj - Σ_{p<k} l_kp u_pj, and below the diagonal the same divided by
+ * the pivot. Rows from m to the next multiple of CT__STRIP, and one strip more, are padding. */
 TARGET static void NAME(lu)(void *c_, int64_t ld, int64_t m, int64_t n, int64_t *pivots)
 {
     T *c = c_;
@@ -107,7 +106,7 @@ TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const void *x, in
     NAME(transpose_signed)(rows, cols, x, ldx, y, ldy, 1);
 }
 
-/* s = ½(g + gᵀ), all of it or the lower triangle */
+/* s = ½(g + gᵀ), all of it or its lower tiles */
 TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const void *g_, int64_t ldg, void *s_,
                                         int64_t lds)
 {

@@ -1,9 +1,9 @@
-/* Products of matrices for each type and instruction set (each_isa.h): a tile of HIGH rows by WIDE vectors is
- * held in registers. */
+/* Matrix products for each type and instruction set (each_isa.h). A tile of HIGH rows by WIDE vectors is held
+ * in registers. */
 #define WIDTH (WIDE * L) /* of a tile, in numbers */
 
-/* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind
- * it, compilers keep the sums of the loop above there at each turn. */
+/* c (rows x n) = ± sum, or c += ± sum. The sums come from memory, because compilers would otherwise keep them
+ * in memory throughout the loop that accumulates them. */
 TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t rows, int64_t n, T *c,
                                  int64_t ldc, bool minus, bool add)
 {
@@ -23,8 +23,8 @@ TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t row
         }
 }
 
-/* c (rows x n) = (or +=, or with its sign turned) Σ_p a_rp b_p, a_rp at a[r ra + p pa], b packed. `vectors`
- * is a constant where it is called; depth is at least 1. */
+/* c (rows x n) = or += ± Σ_p a_rp b_p, with a_rp at a[r ra + p pa] and b packed. Callers pass a constant
+ * `vectors`; depth is at least 1. */
 TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, int64_t ra, int64_t pa,
                                   const T *b, int64_t rows, int64_t n, T *c, int64_t ldc, bool minus,
                                   bool add)
@@ -41,7 +41,7 @@ TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, 
     NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
 }
 
-/* rows: the panel's; zeros where p + k < j (lower) or > j (upper), j from 0 */
+/* Zeros the panel's elements (p, j) with p + k < j (lower) or p + k > j (upper). */
 static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool lower)
 {
     for (int64_t p = 0; p < depth; p++)
@@ -49,8 +49,8 @@ static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool l
             if (lower ? p + k < j : p + k > j) panel[p * width + j] = 0;
 }
 
-/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels (to - from)
- * WIDTH apart. */
+/* Packs columns [j, j + n) of B's rows [from, to), or of its triangle, into panels (to - from) WIDTH
+ * apart. */
 TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n,
                                     T *panels)
 {
@@ -76,8 +76,8 @@ static void NAME(clear)(int64_t rows, int64_t n, T *c, int64_t ldc)
     for (int64_t r = 0; r < rows; r++) memset(c + r * ldc, 0, (size_t)n * sizeof(T));
 }
 
-/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). packed: A's rows, or NULL where they
- * are read as they lie. */
+/* Computes the tiles of rows [i, i + HIGH) and columns [j, j + n) for the inner range [from, to). packed: A's
+ * rows, or NULL if A is read in place. */
 TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
                                int64_t j, int64_t n, const T *panels, T *packed)
 {
@@ -111,7 +111,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
     }
 }
 
-/* Rows [i, i + rows) and depths [from, to) of A into strips of HIGH rows, (to - from) HIGH apart. */
+/* Packs columns [from, to) of A's rows [i, i + rows) into strips of HIGH rows, (to - from) HIGH apart. */
 TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
                                    T *packed)
 {

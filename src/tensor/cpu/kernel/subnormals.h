@@ -1,5 +1,5 @@
-/* While one thread works, subnormal numbers count as zeros. An x86 processor takes a hundred times as long
- * for a product with a subnormal factor or result. */
+/* Flushes subnormal numbers to zero on the calling thread. An x86 processor takes a hundred times as long for
+ * a product with a subnormal factor or result. */
 #ifndef CT_TENSOR_CPU_SUBNORMALS_H
 #define CT_TENSOR_CPU_SUBNORMALS_H
 
@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
-enum { CT__FLUSH = 0x8040 }; /* of MXCSR: results, and operands */
+enum { CT__FLUSH = 0x8040 }; /* MXCSR: flush results, and operands */
 static inline uint64_t ct__float_state(void) { return __builtin_ia32_stmxcsr(); }
 static inline void ct__set_float_state(uint64_t state) { __builtin_ia32_ldmxcsr((unsigned)state); }
 #elif defined(__aarch64__) && defined(__GNUC__)
-enum { CT__FLUSH = 1 << 24 }; /* of FPCR: both */
+enum { CT__FLUSH = 1 << 24 }; /* FPCR: flush both */
 static inline uint64_t ct__float_state(void)
 {
     uint64_t state;
@@ -28,8 +28,8 @@ static inline uint64_t ct__float_state(void) { return 0; }
 static inline void ct__set_float_state(uint64_t state) { (void)state; }
 #endif
 
-/* Makes subnormals zeros where that is wanted. Returns the state, of which ct__flush_end brings back those
- * bits and keeps the rest. */
+/* Starts flushing if `wanted`. Returns the state before, from which ct__flush_end restores the flush bits
+ * alone. */
 static inline uint64_t ct__flush_begin(bool wanted)
 {
     const uint64_t before = ct__float_state();

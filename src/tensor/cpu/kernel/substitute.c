@@ -1,5 +1,5 @@
-/* X = M⁻¹ X for a triangle M and on one thread: substitution in tiles, and by halves of M nearly all of the
- * work in products. No inverse of a tile is used, so X is as accurate as one column at a time. */
+/* X = M⁻¹ X for a triangle M, on one thread. M is halved recursively down to tiles, so nearly all of the work
+ * is in products. No inverse of a tile is used, so X is as accurate as column-by-column substitution. */
 #include "../inverse.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const void *block(const system *s, int64_t i, int64_t j)
     return ct__at(s->m, s->kit->dtype, i * s->rs + j * s->cs);
 }
 
-/* X_to = X_to - M_to,from X_from */
+/* X_to -= M_to,from X_from */
 static void eliminate(const system *s, int64_t to, int64_t rows, int64_t from, int64_t depth)
 {
     s->kit->product(&(ct__product){ .minus = true,
@@ -38,7 +38,7 @@ static void eliminate(const system *s, int64_t to, int64_t rows, int64_t from, i
                     s->work);
 }
 
-/* Rows [i, i + n), into which all others that they depend on have gone. */
+/* Solves for rows [i, i + n), from which all rows that they depend on have been eliminated. */
 static void solve(const system *s, int64_t i, int64_t n)
 {
     if (n <= CT__TILE) {
@@ -80,8 +80,8 @@ void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t 
     }
 }
 
-/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps
- * T M - I small [Higham 2002, §14.2.2]. */
+/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). Solving with T, although M's blocks are at
+ * hand, keeps T M - I small [Higham 2002, §14.2.2]. */
 void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *a, int64_t rs, int64_t cs,
                          void *m, int64_t ld, int64_t n, void *work)
 {

@@ -1,14 +1,14 @@
-/* Substitution with a lower triangle for each type and instruction set (each_isa.h), in blocks of HIGH rows
- * and a few vectors of columns held in registers. No inverse of a block is used, so X is as accurate as one
- * column at a time. */
+/* Substitution with a lower triangle, for each type and instruction set (each_isa.h). Blocks of HIGH rows and
+ * a few vectors of columns are held in registers. No inverse of a block is used, so X is as accurate as
+ * column-by-column substitution. */
 
-/* HIGH rows of X (fewer at an end), which are next:  x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
+/* The next HIGH rows of X (fewer at the end): x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
 typedef struct NAME(next_rows) {
     int64_t rows, depth;
-    const T *c, *done; /* c_rk at c + r rs + k cs, and x_k, which are done, at done + k ld */
+    const T *c, *done; /* c_rk is at c + r rs + k cs; x_k, already solved, at done + k ld */
     int64_t rs, cs, ld;
-    int64_t own, own_cs;        /* c_rq at c + own + r rs + q own_cs */
-    const T *inverse, *divisor; /* 1/c_rr, or with a divisor c_rr, `step` apart */
+    int64_t own, own_cs;        /* c_rq is at c + own + r rs + q own_cs */
+    const T *inverse, *divisor; /* 1/c_rr and, if divisor is not NULL, c_rr; `step` apart */
     int64_t step;
     const T *b;
     T *x; /* may be b */

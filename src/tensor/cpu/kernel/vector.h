@@ -1,5 +1,5 @@
-/* One type and one instruction set for each_isa.h: vectors, a register tile's product, packing and
- * transposes, and then VECTOR_CODE, which is made of them. */
+/* What each_isa.h includes for one type and instruction set: vectors, the product of a register tile, packing
+ * and transposes, and then VECTOR_CODE, which uses them. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #define L       LANES
@@ -8,9 +8,9 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 #define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
 #define VEC(x)  (*(NAME(vec) *)(void *)(x))
 
-/* sum += a b, as an instruction that works in place: where the sums leave their registers soon, gcc 12 else
- * copies every one to memory in each turn of a loop, and where they do not, it copies them for this
- * instruction. */
+/* sum += a b, by an instruction that works in place. Where the sums soon leave their registers, gcc 12 would
+ * otherwise copy each of them to memory in every iteration. Where they do not, it copies them because of this
+ * instruction, so callers choose (in_place). */
 #if ISA == 0
 #    define ADD_PRODUCT(sum, a, b) ((sum) += (a) * (b))
 #elif F64
@@ -19,9 +19,9 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 #    define ADD_PRODUCT(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
 #endif
 
-/* sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, x_rp at x[r][p step] and b_p at b + p ld:
- * the product of a tile that is held in registers. in_place: with ADD_PRODUCT. b_p is fetched `early` rows
- * before its turn; 0: not before. The first four are constants where it is called. */
+/* The product of a register tile: sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, with x_rp
+ * at x[r][p step] and b_p at b + p ld. in_place: uses ADD_PRODUCT. b_p is prefetched `early` rows ahead; 0:
+ * not at all. Callers pass constants for the first four. */
 TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, const bool in_place,
                                           const int early, int64_t depth, const T *const *x, int64_t step,
                                           const T *b, int64_t ld, NAME(vec) * sum)
@@ -46,7 +46,7 @@ TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, con
     }
 }
 
-/* The same; in place, the rows of a panel that does not stay in the first-level cache are fetched early. */
+/* The same. In place, it prefetches the rows of a panel that exceeds the first-level cache. */
 TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
                                         const T *const *x, int64_t step, const T *b, int64_t ld,
                                         NAME(vec) * sum)
@@ -57,8 +57,8 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
         NAME(add_products)(rows, vectors, in_place, 0, depth, x, step, b, ld, sum);
 }
 
-/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds
- * that interleave row i with row i + LANES/2 */
+/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds,
+ * each of which interleaves row i with row i + LANES/2 */
 TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
 {
     const NAME(vec) zero = { 0 }, f = sign - zero;
@@ -76,7 +76,7 @@ TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld
     UNROLL for (int i = 0; i < L; i++) VEC(to + i * ld) = r[i];
 }
 
-/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the
+/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; padded with zero
  * columns */
 TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth,
                                                       int64_t n, int64_t width, T *to)

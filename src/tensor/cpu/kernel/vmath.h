@@ -1,7 +1,7 @@
 /* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a
- * compile-time constant: whether the instruction set at hand has a fused multiply-add. Polynomials:
- * interpolation at Chebyshev's nodes. Errors, over the whole range (tests/tensor/test_vmath.c): below 1 ulp
- * for exp, 2 ulp for the others. */
+ * compile-time constant: whether the instruction set has a fused multiply-add. The polynomials interpolate at
+ * Chebyshev nodes. Errors over the whole range (tests/tensor/test_vmath.c) are below 1 ulp for exp and below
+ * 2 ulp for the others. */
 #ifndef CT_TENSOR_VMATH_H
 #define CT_TENSOR_VMATH_H
 
@@ -17,8 +17,7 @@
 #    define CT__INLINE static inline
 #endif
 
-/* Of f64 and f32 alike: a b + c; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, where
- * n is a constant. */
+/* For f64 and f32: a b + c; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, for a constant n. */
 #define CT__BASICS(T, f)                                                                        \
     CT__INLINE T ct__mad##f(T a, T b, T c, bool fused)                                          \
     {                                                                                           \
@@ -52,7 +51,7 @@ CT__INLINE double ct__from_bits(uint64_t b)
 #define CT__ROUNDF 0x1.8p23f
 
 /* e^x = 2^n e^r with n = [x / log 2], r = high - low, |r| <= log(2)/2, high exact; e^r = 1 + r + r² p(r). 2^n
- * is applied in two steps, the second of which rounds where the result is subnormal, and overflows. */
+ * is applied in two steps; only the second can overflow, or round to a subnormal. */
 CT__INLINE double ct__exp(double x, bool fused)
 {
     static const double p[] = { 0x1.1f6717774d5e0p-29,
@@ -117,7 +116,7 @@ CT__INLINE float ct__log1pf(float x, bool fused)
     return u <= 0x1.fffffep127f ? y : u;
 }
 
-/* sin πt and cos πt for 0 <= t <= ½, by t and the polynomials s and c of t² for t <= ¼ */
+/* sin πt and cos πt for 0 <= t <= ½, from polynomials in t² on [0, ¼] */
 CT__INLINE void ct__sincospi(double t, double *sine, double *cosine, bool fused)
 {
     static const double s[] = { -0x1.6cc4ba0e17542p-16, 0x1.e8f034b297b67p-12, -0x1.e3074d23fe4ddp-8,
@@ -144,8 +143,8 @@ CT__INLINE void ct__sincospif(float t, float *sine, float *cosine, bool fused)
     *cosine = t > 0.25f ? sq : cq;
 }
 
-/* Of f64 and f32 alike: t less the nearest integer, where a t of `whole` turns or more is taken for an
- * integer, and infinite and NaN give NaN; cos 2πt; sin 2πt; sin²πt and sin 2πt at once. */
+/* For f64 and f32: t minus the nearest integer (a |t| >= `whole` counts as an integer; infinity and NaN give
+ * NaN); cos 2πt; sin 2πt; sin²πt and sin 2πt together. */
 #define CT__PERIODIC(T, f, whole)                                               \
     CT__INLINE T ct__turn##f(T t)                                               \
     {                                                                           \

@@ -1,0 +1,136 @@
+/* Seasons: the column that they are looked for in, what was found, and a hint where nobody looked. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A weaker one is not worth a hint. */
+#define STRONG 0.1
+
+/* Further starts of a search whose period nobody told. */
+enum { PERIOD_RESTARTS = 4 };
+
+static int no_feature(const char *name, const ct_column *inputs, int64_t d)
+{
+    char list[1024] = "";
+    for (int64_t j = 0; j < d; j++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", j ? ", " : "", inputs[j].name);
+    }
+    return fail(CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
+}
+
+int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
+{
+    int64_t j = 0;
+    if (!name) return GO_ON;
+    how->season = CT_GP_SEASON_NONE;
+    if (!strcmp(name, "none")) return GO_ON;
+    while (j < d && strcmp(inputs[j].name, name) != 0) j++;
+    if (j == d) return no_feature(name, inputs, d);
+    if (inputs[j].kind == CT_COLUMN_CATEGORY)
+        return fail(CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
+    how->season = CT_GP_SEASON_OF_COLUMN;
+    how->season_column = j;
+    return GO_ON;
+}
+
+/* -- periods of a kernel that is given -- */
+
+/* Whether it has a period; *open: one that is searched from no start of its own. */
+static bool has_period(const ct_kernel *kernel, bool *open)
+{
+    bool any = false;
+    *open = false;
+    for (int64_t i = 0; i < ct_kernel_params(kernel); i++) {
+        const ct_param *p = ct_kernel_param(kernel, i);
+        if (!strstr(p->name, ".period")) continue;
+        any = true;
+        *open = *open || !(p->fixed || p->start_given);
+    }
+    return any;
+}
+
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how)
+{
+    bool open;
+    if (!has_period(kernel, &open) || !open) return;
+    how->restarts = PERIOD_RESTARTS;
+    fprintf(stderr,
+            "ctgp: the period has no start of its own: %d searches, the first from the periodogram; "
+            "--restarts says how many more than one\n",
+            PERIOD_RESTARTS + 1);
+}
+
+/* -- what is found -- */
+
+/* "7 days", "6 hours", "11 years" of a time, else "7". */
+static void period_text(double period, bool time, char text[64])
+{
+    static const struct {
+        double days;
+        const char *name;
+    } unit[] = { { 1.0 / 86400, "seconds" },
+                 { 1.0 / 1440, "minutes" },
+                 { 1.0 / 24, "hours" },
+                 { 1, "days" },
+                 { 365.2425, "years" } };
+    int k = 0;
+    while (time && k < 4 && period >= 2 * unit[k + 1].days) k++;
+    snprintf(text, 64, "%.4g%s%s", time ? period / unit[k].days : period, time ? " " : "",
+             time ? unit[k].name : "");
+}
+
+void print_seasons(const ct_season *season, int count, const ct_column *column)
+{
+    char text[64];
+    for (int i = 0; i < count; i++) {
+        period_text(season[i].period, column->kind == CT_COLUMN_TIME, text);
+        fprintf(stderr, "ctgp: %s: season of %s (power %.2f)\n", column->name, text, season[i].power);
+    }
+}
+
+void json_seasons(const ct_season *season, int count)
+{
+    printf("\"seasons\": [");
+    for (int i = 0; i < count; i++) {
+        printf("%s{\"period\": ", i ? ", " : "");
+        json_number(stdout, season[i].period);
+        printf(", \"power\": ");
+        json_number(stdout, season[i].power);
+        printf(", \"false_alarm\": ");
+        json_number(stdout, season[i].false_alarm);
+        printf("}");
+    }
+    printf("]");
+}
+
+/* The only input, or the only time among them; -1. */
+static int64_t likely_column(const ct_gp *gp)
+{
+    int64_t found = -1, times = 0;
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
+        if (ct_gp_input(gp, j)->kind == CT_COLUMN_TIME) found = j, times++;
+    if (ct_gp_dims(gp) == 1) return ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY ? -1 : 0;
+    return times == 1 ? found : -1;
+}
+
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
+{
+    const int64_t j = likely_column(gp);
+    bool open;
+    char of[32] = "";
+    ct_season season[CT_SEASONS];
+    int count;
+    if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
+    if (ct_find_seasons(X, j, y, season, &count) || !count || season[0].power < STRONG) return;
+    print_seasons(season, 1, ct_gp_input(gp, j));
+    if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
+    if (given)
+        fprintf(stderr, "ctgp: the kernel has no part for it, such as scale * periodic(%speriod=%.4g)\n", of,
+                season[0].period);
+    else
+        fprintf(stderr, "ctgp: the covariance is chosen without a part for it: --season %s tries one\n",
+                ct_gp_input(gp, j)->name);
+}

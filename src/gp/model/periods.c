@@ -1,0 +1,64 @@
+/* Starts of the kernel's periods, from the periodograms of their columns. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gp/season.h"
+#include "model.h"
+
+/* A period of one column. */
+static bool is_period(const ct_param *p, int64_t column)
+{
+    const char *dot = strrchr(p->name, '.');
+    return p->unit == CT_UNIT_INPUT && p->column == column && dot && !strcmp(dot, ".period");
+}
+
+static bool is_told(const ct_param *p)
+{
+    return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
+}
+
+/* The seasons of input `column`, with periods in its units. */
+static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count)
+{
+    double *x = ct__gp_doubles(gp->X), *y = x ? ct__gp_doubles(gp->detrended ? gp->detrended : gp->y) : NULL;
+    for (int64_t i = 0; y && i < gp->n; i++) x[i] = x[i * gp->d + column];
+    const ct_status s =
+        y ? ct__find_seasons(gp->device, gp->n, x, y, season, count) : ct_last_status(gp->device);
+    for (int k = 0; k < *count; k++) season[k].period *= gp->scale[column];
+    free(x);
+    free(y);
+    return s;
+}
+
+/* Each period of the column that has no start of its own begins at a season that no other has. */
+static ct_status begin(ct_gp *gp, int64_t column)
+{
+    ct_season season[CT_SEASONS];
+    bool told[CT_SEASONS] = { false };
+    int count = 0;
+    const ct_status s = find(gp, column, season, &count);
+    for (int64_t i = 0; i < gp->n_kernel && count; i++) {
+        const ct_param *p = &gp->param[i];
+        for (int k = 0; k < count && is_period(p, column) && is_told(p); k++)
+            told[k] = told[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
+    }
+    for (int64_t i = 0, k = 0; i < gp->n_kernel && count; i++) {
+        if (!is_period(&gp->param[i], column) || is_told(&gp->param[i])) continue;
+        while (k < count && told[k]) k++;
+        if (k < count) gp->param[i].value = season[k++].period;
+    }
+    return s;
+}
+
+ct_status ct__gp_begin_periods(ct_gp *gp)
+{
+    ct_status s = CT_OK;
+    for (int64_t j = 0; j < gp->d && !s; j++) {
+        bool any = false;
+        for (int64_t i = 0; i < gp->n_kernel; i++)
+            any = any || (is_period(&gp->param[i], j) && !is_told(&gp->param[i]));
+        if (any) s = begin(gp, j);
+    }
+    return s;
+}

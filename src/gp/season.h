@@ -1,0 +1,33 @@
+/* Seasons of a column, and the periodogram that they are found in. */
+#ifndef CT_GP_SEASON_H
+#define CT_GP_SEASON_H
+
+#include <cotangent/op.h>
+#include <cotangent/season.h>
+
+#define CT__SEASONS_APART 1.25 /* the least ratio of the periods of two seasons */
+
+/* A series without its basis: a trend, and perhaps waves. */
+typedef struct ct__series {
+    int64_t n;
+    int columns;     /* of the basis */
+    const double *t; /* [n], times from 0 to 1 */
+    double *r;       /* [n], what the basis leaves of the series */
+    double *q;       /* [columns][n], orthonormal; room for those to come */
+    double *wave;    /* [4][n], room */
+} ct__series;
+
+/* v (n) joins the basis, unless that has it already; r loses its part. Overwrites v, in place at
+ * q[columns]. */
+void ct__series_join(ct__series *s);
+/* power[k] = 1 - |r - its fit|² / |r|² for the best basis + a cos ωt + b sin ωt with ω = 2π (first + k step),
+ * k < m. 0 where the wave is the basis's, or nothing is left of r.
+ *     c, s: cos ωt and sin ωt without the basis,   Y_c = Σ r c, ..., C = Σ c², S = Σ s², X = Σ c s
+ *     power = (S Y_c² + C Y_s² - 2 X Y_c Y_s) / (C S - X²) |r|²      [Zechmeister & Kürster 2009, eqs 4-5]
+ * where theirs has a constant for the basis. */
+void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power);
+/* ct_find_seasons of finite numbers. */
+ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
+                           ct_season season[CT_SEASONS], int *count);
+
+#endif
