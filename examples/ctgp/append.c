@@ -18,13 +18,14 @@ static int read_output(frame *f, const model_file *m, source *t, const ct_csv_op
         frame_column(f, ct_gp_output(gp)->name);
         result = CODE_DATA;
     }
+    if (result == GO_ON) result = frame_complete(f, cols, d + 1);
+    if (result == GO_ON) result = check_target(f, cols[d], ct_gp_transform(gp).kind);
     const int64_t rows = ct_table_rows(f->table);
     if (result == GO_ON && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
         result = fail(CODE_MEMORY, "no memory for %lld rows", (long long)rows);
     for (int64_t i = 0; i < rows && result == GO_ON; i++) {
         const double value = ct_table_at(f->table, i, cols[d]);
         (*y)[i * m->n + j] = value;
-        if (isinf(value)) result = frame_complete(f, &cols[d], 1); /* which refuses it */
     }
     return result;
 }
