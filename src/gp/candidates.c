@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fit.h"
+#include "season.h"
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"
@@ -144,7 +145,7 @@ ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_opt
         choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = candidate[k].from };
     if (own || !(asked || (timed && how->season == CT_GP_SEASON_OF_TIME))) return CT_OK;
     const int64_t column = asked ? how->season_column : 0;
-    s = ct_find_seasons(X, column, y, choice->season, &choice->seasons);
+    s = ct__find_seasons_of(X, column, y, model->transform, choice->season, &choice->seasons);
     if (!s && choice->seasons) add_seasonal(choice, column, d);
     return s == CT_ENOMEM ? s : CT_OK; /* what else is wrong with the data ct_gp_new tells */
 }

@@ -276,11 +276,14 @@ static ct_status check(ct_device *device, const ct_tensor *X, int64_t column, co
     return CT_OK;
 }
 
-/* Column `column` of x (n, d) to the front; CT_EINVAL where it or y is not finite. */
-static ct_status gather(ct_device *device, double *x, const double *y, int64_t n, int64_t d, int64_t column)
+/* Moves column `column` of x (n, d) to the front, and transforms y. CT_EINVAL if one of them is not finite
+ * then. */
+static ct_status gather(ct_device *device, double *x, double *y, int64_t n, int64_t d, int64_t column,
+                        ct_transform_kind transform)
 {
     for (int64_t i = 0; i < n; i++) {
         x[i] = x[i * d + column];
+        y[i] = ct_transform_value((ct_transform){ .kind = transform }, y[i]);
         if (!isfinite(x[i]) || !isfinite(y[i]))
             return ct_device_fail(device, CT_EINVAL,
                                   "ct_find_seasons: row %lld is not finite: leave such rows out",
@@ -292,6 +295,12 @@ static ct_status gather(ct_device *device, double *x, const double *y, int64_t n
 ct_status ct_find_seasons(const ct_tensor *X, int64_t column, const ct_tensor *y,
                           ct_season season[CT_SEASONS], int *count)
 {
+    return ct__find_seasons_of(X, column, y, CT_TRANSFORM_NONE, season, count);
+}
+
+ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
+                              ct_transform_kind transform, ct_season season[CT_SEASONS], int *count)
+{
     ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
     if (count) *count = 0;
     if (!X || !season || !count)
@@ -300,7 +309,7 @@ ct_status ct_find_seasons(const ct_tensor *X, int64_t column, const ct_tensor *y
     double *x = s ? NULL : ct__gp_doubles(X), *v = x ? ct__gp_doubles(y) : NULL;
     const int64_t n = ct_tensor_dim(X, 0);
     if (!s && !v) s = ct_last_status(device);
-    if (!s) s = gather(device, x, v, n, ct_tensor_dim(X, 1), column);
+    if (!s) s = gather(device, x, v, n, ct_tensor_dim(X, 1), column, transform);
     if (!s) s = ct__find_seasons(device, n, x, v, season, count);
     free(x);
     free(v);

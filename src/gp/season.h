@@ -4,6 +4,7 @@
 
 #include <cotangent/op.h>
 #include <cotangent/season.h>
+#include <cotangent/transform.h>
 
 #define CT__SEASONS_APART 1.25 /* the least ratio of the periods of two seasons */
 
@@ -29,5 +30,9 @@ void ct__periodogram(const ct__series *s, double first, double step, int64_t m, 
 /* ct_find_seasons of finite numbers. */
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count);
+
+/* ct_find_seasons of the transformed y. */
+ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
+                              ct_transform_kind transform, ct_season season[CT_SEASONS], int *count);
 
 #endif

@@ -227,6 +227,24 @@ static void a_season_is_chosen(void **state)
     gp_data_free(&none);
 }
 
+/* The choice looks for seasons in what it learns: log y. */
+static void seasons_of_a_transformed_target(void **state)
+{
+    (void)state;
+    gp_data s = series(100, false, 0.3, week);
+    ct_season season[CT_SEASONS];
+    ct_gp_choice choice;
+    const ct_gp_options model = { .transform = CT_TRANSFORM_LOG };
+    assert_int_equal(found_in(&s, season), 1);
+    for (int64_t i = 0; i < s.n; i++) s.y_host[i] = exp(s.y_host[i]);
+    ct_release(s.y);
+    s.y = ct_from(device, CT_F64, ct_shape1(s.n), s.y_host);
+    ct_gp_free(chosen(&s, &model, CT_GP_SEASON_OF_COLUMN, &choice));
+    assert_int_equal(choice.seasons, 1);
+    assert_close(choice.season[0].power, season[0].power, 1e-9, 0);
+    gp_data_free(&s);
+}
+
 /* Among several columns the periodic part sees its own; some rows choose for all; two seasons, two parts. */
 static void a_season_of_one_column(void **state)
 {
@@ -350,8 +368,8 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(count, refused ? 0 : 1);
     }
     gp_data_free(&s);
-    s = series(40, false, 0.3,
-               week); /* a model, and a choice: the device is its own, since pools keep memory */
+    /* a model, and a choice: the device is its own, since pools keep memory */
+    s = series(40, false, 0.3, week);
     for (int64_t k = 1, refused = 1; refused; k++) {
         assert_true(k < 5000);
         ct_gp *gp = NULL;
@@ -380,6 +398,7 @@ int main(void)
         cmocka_unit_test(the_same_in_other_words),
         cmocka_unit_test(none_where_there_is_none),
         cmocka_unit_test(a_season_is_chosen),
+        cmocka_unit_test(seasons_of_a_transformed_target),
         cmocka_unit_test(a_season_of_one_column),
         cmocka_unit_test(periods_begin_at_seasons),
         cmocka_unit_test(refusals),

@@ -112,8 +112,7 @@ enum {
     CT__GROUP_PART = 1 << 16,    /* numbers of a matrix converted to f32 at a time; bits */
 
     /* -- covariances ("Where the likelihood's time goes"; bench/mll) -- */
-    CT__COV_ROWS =
-        32, /* rows of a task; theta_bar is summed over such blocks for any number of threads; bits */
+    CT__COV_ROWS = 32,     /* rows of a task; theta_bar is summed over such blocks; bits */
     CT__COV_WIDTH = 256,   /* columns of a tile, and pairs of a strip; bits */
     CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
     CT__COV_ALONE = 25600, /* entries up to which one thread is faster */
