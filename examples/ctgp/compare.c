@@ -186,8 +186,6 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
     if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
         return fail(CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
                     ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
-    if (!table) tell_joint(&a->m);
-    if (!table) tell_joint(&b->m);
     if (!table) result = check_targets(a, b);
     if (result == GO_ON) result = table ? losses_in_table(a, table, how) : losses_left_out(a);
     if (result == GO_ON) result = table ? losses_in_table(b, table, how) : losses_left_out(b);
@@ -201,6 +199,8 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
         json_verdict(&v, a, b, !table);
     else
         print_verdict(&v, a, b, !table, stdout);
+    if (!table) tell_joint(&a->m);
+    if (!table) tell_joint(&b->m);
     return CODE_OK;
 }
 

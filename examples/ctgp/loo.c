@@ -145,10 +145,10 @@ static int leave_out_all(task *t, const model_file *m)
     if (m->joint && (t->folds || t->by))
         return fail(CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
                     t->by ? "--by" : "--folds");
-    tell_joint(m);
     int result = t->table ? source_open(&text, m->device, t->table) : GO_ON;
     for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = leave_out(t, m, j, &text);
     source_close(&text);
+    if (result == GO_ON) tell_joint(m);
     return result == GO_ON ? CODE_OK : result;
 }
 

@@ -45,8 +45,8 @@ typedef struct ct_outputs_options {
     ct_outputs_kind kind;
     /* As in ct_gp_new, but `output` is not read. EACH takes all of it. SHARED and JOINT take the average as
      * the mean (CT_MEAN_CONSTANT and CT_MEAN_ZERO are the same there; a term `constant` in the kernel makes
-     * it uncertain), refuse another mean, noise that is given, and a group, and standardise in any case.
-     * JOINT learns one noise for each output, and refuses another kind than CT_NOISE_LEARNED. */
+     * it uncertain), refuse another mean, noise that is given, a transform and a group, and standardise in
+     * any case. JOINT learns one noise for each output, and refuses another kind than CT_NOISE_LEARNED. */
     ct_gp_options model;
     const ct_column *outputs; /* [p], of different names, copied; NULL: numbers named y0, y1, ... */
     int rank;                 /* of B, for JOINT, 1 <= rank <= p; 0: 1 */
@@ -61,7 +61,8 @@ typedef struct ct_outputs_options {
 CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                                   const ct_outputs_options *options);
 /* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype and
- * different outputs, and are taken over, but not on failure: CT_EINVAL. Models of a group are CT_EUNSUPPORTED. */
+ * different outputs, and are taken over, but not on failure: CT_EINVAL, or CT_EUNSUPPORTED for models of a
+ * group. */
 CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 
@@ -79,8 +80,8 @@ CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 CT_API ct_gp *ct_outputs_whole(const ct_outputs *o);
 /* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
  * it is made when it is first asked for, which factorises: NULL with ct_message on failure, and out of range.
- * It is for reading: ct_gp_copy gives one that may be changed. One of JOINT knows the rows that have a value of
- * this output; its parameters and its likelihood are those of all. ct_gp_cross_validate, ct_gp_append,
+ * It is for reading: ct_gp_copy gives one that may be changed. One of JOINT knows the rows that have a value
+ * of this output; its parameters and its likelihood are those of all. ct_gp_cross_validate, ct_gp_append,
  * ct_gp_remove and ct_gp_save are CT_EUNSUPPORTED there. */
 CT_API ct_gp *ct_outputs_model(ct_outputs *o, int64_t j);
 

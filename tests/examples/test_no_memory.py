@@ -68,7 +68,8 @@ MODELS = {
     "shared.ctgp": ["--outputs", "shared", "--kernel", "scale * rbf"],
     "joint.ctgp": ["--outputs", "joint", "--kernel", "rbf"],
 }
-QUICK = ["fit", "fit of one kernel", "fit of joint outputs", "predict", "predict of joint outputs", "loo by groups", "sample", "append in place", "info",
+QUICK = ["fit", "fit of one kernel", "fit of joint outputs", "predict",
+         "predict of joint outputs", "loo by groups", "sample", "append in place", "info",
          "info --json", "plot", "help"]
 told = {}  # what `info` says of a model of these bytes
 

@@ -120,6 +120,8 @@ bad 'a rank above the outputs' 1 'there are 2 outputs' "$ctgp" fit t.csv --targe
     --rank 3 --quiet
 bad 'a trend' 1 'averages' "$ctgp" fit t.csv --target low,high --outputs joint --mean linear
 bad 'a noise' 1 'learns its noise' "$ctgp" fit t.csv --target low,high --outputs shared --noise none
+bad 'a transform' 1 'has no --transform' "$ctgp" fit t.csv --target low,high --outputs joint --transform log
+bad 'a season' 1 'has no --season' "$ctgp" fit t.csv --target low,high --outputs shared --season x
 bad 'another objective' 1 'likelihood' "$ctgp" fit t.csv --target low,high --outputs shared --objective loo
 bad 'a target among the features' 1 "target 'high'" "$ctgp" fit t.csv --target low,high --features x,high
 bad 'an output that is not there' 1 "no output 'none'; it has low, high" "$ctgp" predict joint.ctgp new.csv --output none

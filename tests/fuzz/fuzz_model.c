@@ -1,6 +1,6 @@
-/* libFuzzer: any bytes as a file of a model or of several outputs, with the checksum corrected. A model that loads is given to every
- * function that reads one, and is saved to a file that loads to the same predictions. A refusal says why in
- * one line. The mutator makes its own models to begin with. */
+/* libFuzzer: any bytes as a file of a model or of several outputs, with the checksum corrected. A model that
+ * loads is given to every function that reads one, and is saved to a file that loads to the same predictions.
+ * A refusal says why in one line. The mutator makes its own models to begin with. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
 

@@ -738,6 +738,8 @@ static void bad_input_is_refused(void **state)
             .model = { .mean = CT_MEAN_LINEAR });
     REFUSED(X, Y, CT_EUNSUPPORTED, "learn a noise for each", .kind = CT_OUTPUTS_JOINT,
             .model = { .noise = CT_NOISE_NONE });
+    REFUSED(X, Y, CT_EUNSUPPORTED, "transform", .kind = CT_OUTPUTS_SHARED,
+            .model = { .transform = CT_TRANSFORM_LOG });
     REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
     REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });

@@ -1,6 +1,6 @@
-/* Eigenvectors of symmetric matrices by divide and conquer, each on one thread: the reduction to a tridiagonal
- * matrix makes n products with a vector, and threads would wait for each other after every one. A row-major lower triangle is LAPACK's upper one,
- * and LAPACK's columns, the eigenvectors, are our rows. */
+/* Eigenvectors of symmetric matrices by divide and conquer, each on one thread: the reduction to a
+ * tridiagonal matrix makes n products with a vector, and threads would wait for each other after every one. A
+ * row-major lower triangle is LAPACK's upper one, and LAPACK's columns, the eigenvectors, are our rows. */
 #include "batch.h"
 #include "blas.h"
 
