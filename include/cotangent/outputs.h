@@ -60,9 +60,9 @@ typedef struct ct_outputs_options {
  * for what ct_gp_new refuses, and for an output without two values. */
 CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                                   const ct_outputs_options *options);
-/* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype and
- * different outputs, and are taken over, but not on failure: CT_EINVAL, or CT_EUNSUPPORTED for models of a
- * group. */
+/* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype
+ * and different outputs, and are taken over, but not on failure: CT_EINVAL, or CT_EUNSUPPORTED for models of
+ * a group. */
 CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 

@@ -18,7 +18,7 @@ near() { that "$1" awk "BEGIN { d = ($2) - ($3); exit !(d * d <= $4 * $4) }"; }
 # score NAME OUTPUT: the rmse on standard output of the last command
 score() { sed -n "s/^$1: .*rmse=\([^ ]*\) .*/\1/p" out; }
 
-# low is seen everywhere, high in the first half only, and is a multiple of it; other has nothing to do with it.
+# low is seen everywhere; high, a multiple of it, in the first half only; other has nothing to do with it.
 awk 'BEGIN { srand(1); print "x,low,high,other"
     for (i = 0; i < 40; i++) { x = i / 4; f = sin(x) + 0.3 * x
         printf "%g,%.5f,%s,%.5f\n", x, f, i < 20 ? sprintf("%.5f", 100 - 7 * f) : "", cos(3 * x) } }' >t.csv
@@ -35,15 +35,18 @@ that 'with the rows that have its value' grep -q '^n=20 features=1 ' out
 that 'and all rows for the others' sh -c "test \$(grep -c '^n=40 features=1 ' out) = 2"
 ok 'one target by itself' 'n=40 features=1 ' "$ctgp" fit one.csv --target low "${k[@]}" --model one.ctgp
 "$ctgp" predict one.ctgp new.csv --out one_p.csv >one_out
-ok 'predict has columns of every output' '^low: n=10 ' "$ctgp" predict each.ctgp new.csv --out p.csv --level 0.8
-that 'by their names' grep -qx 'low_mean,low_std,low_lower80,low_upper80,high_mean,high_std,high_lower80,high_upper80,other_mean,other_std,other_lower80,other_upper80' p.csv
+ok 'predict has columns of every output' '^low: n=10 ' \
+    "$ctgp" predict each.ctgp new.csv --out p.csv --level 0.8
+columns=$(for o in low high other; do printf '%s_mean,%s_std,%s_lower80,%s_upper80,' $o $o $o $o; done)
+that 'by their names' grep -qx "${columns%,}" p.csv
 that 'and says where a target is missing' grep -q '^other: n=0 rows=10: ' out
 for i in 1 5 10; do
     near "row $i as from a model of one target" "$(field p.csv $i low_mean)" "$(field one_p.csv $i mean)" 0
 done
 ok 'predict --output has one' "^$(cat one_out)$" "$ctgp" predict each.ctgp new.csv --output low --out q.csv
 that 'with plain names' cmp -s q.csv one_p.csv
-ok 'predict --json' '^\{"outputs": \[\{"n": 10, .*"target": "low"\}, .*\]\}$' "$ctgp" predict each.ctgp new.csv \
+ok 'predict --json' '^\{"outputs": \[\{"n": 10, .*"target": "low"\}, .*\]\}$' \
+    "$ctgp" predict each.ctgp new.csv \
     --out p.csv --json
 ok 'columns may be kept' '^low: ' "$ctgp" predict each.ctgp new.csv --keep x --out p.csv
 that 'before those of the outputs' grep -q '^x,low_mean,low_std' p.csv
@@ -52,7 +55,8 @@ ok 'a name in quotes is one target' 'n=2 ' sh -c "printf 'x,\"a,b\"\n1,2\n2,3\n'
 ok 'and one of several' '^x: n=2 ' sh -c "printf 'x,\"a,b\",z\n1,2,5\n2,3,1\n' >q.csv
     '$ctgp' fit q.csv --target 'x,\"a,b\"' --kernel rbf --quiet && '$ctgp' predict q.ctgp q.csv --out p.csv"
 that 'whose columns are in quotes' grep -q ',"a,b_mean",' p.csv
-ok 'without --kernel a covariance is chosen for each' '^other:$' "$ctgp" fit t.csv --target low,other --quiet \
+ok 'without --kernel a covariance is chosen for each' '^other:$' \
+    "$ctgp" fit t.csv --target low,other --quiet \
     --model chosen.ctgp
 
 # -- shared --------------------------------------------------------------------------------------------------
@@ -65,17 +69,21 @@ near 'seven times' "$(score high)" "7 * $(score low)" 0.02
 for m in each shared; do
     "$ctgp" fit full.csv --target low,high --outputs $m "${k[@]}" --model $m.2.ctgp --features x >/dev/null
 done
-that 'one factor is in the file once' sh -c '[ $(wc -c <shared.2.ctgp) -lt $(($(wc -c <each.2.ctgp) * 3 / 4)) ]'
+that 'one factor is in the file once' sh -c '[ $(wc -c <shared.2.ctgp) -lt $(($(wc -c <each.2.ctgp) * 3 \
+    / 4)) ]'
 ok 'info has the parameters in the units of an output' '^target +high' "$ctgp" info shared.ctgp --output high
-near 'a variance 49 times as large' "$("$ctgp" info shared.ctgp --output high | awk '/scale.variance/ { print $2 }')" \
+near 'a variance 49 times as large' "$("$ctgp" info shared.ctgp --output high | awk '/scale.variance/ { \
+    print $2 }')" \
     "49 * $("$ctgp" info shared.ctgp --output low | awk '/scale.variance/ { print $2 }')" 0.01
 
 # -- joint ---------------------------------------------------------------------------------------------------
 
-ok 'joint' '^  high +[0-9.]+ +-(0.9|1.0)' "$ctgp" fit t.csv --target low,high --outputs joint --kernel rbf --quiet \
+ok 'joint' '^  high +[0-9.]+ +-(0.9|1.0)' \
+    "$ctgp" fit t.csv --target low,high --outputs joint --kernel rbf --quiet \
     --model joint.ctgp --features x
 that 'uses rows with one value' sh -c '! grep -q "left out" err'
-ok 'and learns high from low where it was never seen' '^high: n=10' "$ctgp" predict joint.ctgp new.csv --out p.csv
+ok 'and learns high from low where it was never seen' '^high: n=10' \
+    "$ctgp" predict joint.ctgp new.csv --out p.csv
 near 'well' "$(score high)" 0 0.3
 ok 'by itself it cannot' '^high: n=10' "$ctgp" predict each.ctgp new.csv --out p.csv
 that 'at all' awk "BEGIN { exit !($(score high) > 0.5) }"
@@ -86,17 +94,22 @@ that 'that has its values' sh -c '[ $(sed -n 21p loo.csv | cut -d, -f1) = 21 ]'
 ok 'loo --json' '^\{"outputs": \[\{"target": "low", "n": 40, .*\]\}$' "$ctgp" loo joint.ctgp --json
 ok 'compare' 'better' "$ctgp" compare each.ctgp joint.ctgp new.csv --output high
 ok 'info' '^outputs +2, joint$' "$ctgp" info joint.ctgp
-ok 'info --json' '^\{"kind": "joint", "outputs": \[\{"target": "low", .*\}\]\}$' "$ctgp" info joint.ctgp --json
+ok 'info --json' '^\{"kind": "joint", "outputs": \[\{"target": "low", .*\}\]\}$' \
+    "$ctgp" info joint.ctgp --json
 ok 'sensitivity' '^  x  ' "$ctgp" info joint.ctgp --output high --sensitivity
 ok 'sample' 'rows=10' "$ctgp" sample joint.ctgp new.csv --output high --samples 2 --out p.csv
-ok 'a kernel with a covariance of outputs for each part' 'index#2' "$ctgp" fit t.csv --target low,high --outputs joint \
+ok 'a kernel with a covariance of outputs for each part' 'index#2' \
+    "$ctgp" fit t.csv --target low,high --outputs joint \
     --kernel 'index(dims=output) * rbf(dims=x) + index(dims=output) * linear(dims=x)' --quiet --features x \
     --model sum.ctgp
-ok 'a rank' 'index.w\[1,1\]' "$ctgp" fit t.csv --target low,high --outputs joint --rank 2 --kernel rbf --quiet \
+ok 'a rank' 'index.w\[1,1\]' \
+    "$ctgp" fit t.csv --target low,high --outputs joint --rank 2 --kernel rbf --quiet \
     --features x --model rank.ctgp
-ok 'rows held back are scored' 'rows held back +n=8' "$ctgp" fit t.csv --target low,high --outputs joint --kernel rbf \
+ok 'rows held back are scored' 'rows held back +n=8' \
+    "$ctgp" fit t.csv --target low,high --outputs joint --kernel rbf \
     --quiet --features x --model held.ctgp --test-fraction 0.2
-ok 'fit --json' '^\{"kind": "joint", "outputs": \[\{"model": .*\}, \{.*\}\]\}$' "$ctgp" fit t.csv --target low,high \
+ok 'fit --json' '^\{"kind": "joint", "outputs": \[\{"model": .*\}, \{.*\}\]\}$' \
+    "$ctgp" fit t.csv --target low,high \
     --outputs joint --json --quiet --model json.ctgp
 
 # -- append --------------------------------------------------------------------------------------------------
@@ -124,11 +137,14 @@ bad 'a transform' 1 'has no --transform' "$ctgp" fit t.csv --target low,high --o
 bad 'a season' 1 'has no --season' "$ctgp" fit t.csv --target low,high --outputs shared --season x
 bad 'another objective' 1 'likelihood' "$ctgp" fit t.csv --target low,high --outputs shared --objective loo
 bad 'a target among the features' 1 "target 'high'" "$ctgp" fit t.csv --target low,high --features x,high
-bad 'an output that is not there' 1 "no output 'none'; it has low, high" "$ctgp" predict joint.ctgp new.csv --output none
-bad 'several for a picture' 1 'several outputs, low, high: --output' "$ctgp" plot joint.ctgp new.csv --out p.svg
+bad 'an output that is not there' 1 "no output 'none'; it has low, high" \
+    "$ctgp" predict joint.ctgp new.csv --output none
+bad 'several for a picture' 1 'several outputs, low, high: --output' \
+    "$ctgp" plot joint.ctgp new.csv --out p.svg
 bad 'several for draws' 1 '--output NAME' "$ctgp" sample joint.ctgp new.csv --out p.csv
 bad 'several left out into one file' 1 '--output NAME' "$ctgp" loo joint.ctgp --out p.csv
 bad 'folds of joint outputs' 1 'one by one' "$ctgp" loo joint.ctgp --folds 3
-bad 'an output that one of two models has' 1 "one.ctgp has no output 'high'" "$ctgp" compare one.ctgp joint.ctgp \
+bad 'an output that one of two models has' 1 "one.ctgp has no output 'high'" \
+    "$ctgp" compare one.ctgp joint.ctgp \
     --output high
 plan
