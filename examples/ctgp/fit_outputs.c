@@ -1,6 +1,7 @@
 /* ctgp fit with several targets: a model of each, or one of all of them. */
 #include "fit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,30 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j)
     if (!s->json) printf("%s:\n", s->targets[j]);
 }
 
+/* Its rows, of which joint outputs learn those that have their value. free *rows in any case. */
+static int keep_known(frame *f, int64_t target, int64_t **rows)
+{
+    int64_t kept = 0;
+    *rows = malloc((size_t)f->n_rows * sizeof **rows);
+    if (!*rows) return fail(CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    for (int64_t k = 0; k < f->n_rows; k++)
+        if (!isnan(ct_table_at(f->table, f->rows[k], target))) (*rows)[kept++] = f->rows[k];
+    f->rows = *rows, f->n_rows = kept;
+    return GO_ON;
+}
+
+/* Scores and prints output j, of the columns `own`. */
+static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own, int64_t d)
+{
+    int64_t *rows = NULL;
+    one.gp = ct_outputs_model(o, j);
+    int result = one.gp ? keep_known(&one.f, own[d], &rows) : fail_device(ct_outputs_device(o), NULL);
+    if (result == GO_ON) begin(s, o, j);
+    if (result == GO_ON) result = fit_tell(s, &one, own);
+    free(rows);
+    return result;
+}
+
 /* Saves the outputs, then scores and prints each. */
 static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
@@ -32,11 +57,8 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
     if (result == GO_ON && ct_outputs_save(o, s->model, &how))
         result = fail_device(ct_outputs_device(o), NULL);
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
-        lesson one = l[s->outputs ? 0 : j];
-        one.gp = ct_outputs_model(o, j);
         columns_of(cols, d, j, own);
-        begin(s, o, j);
-        result = one.gp ? fit_tell(s, &one, own) : fail_device(ct_outputs_device(o), NULL);
+        result = tell_output(s, o, j, l[s->outputs ? 0 : j], own, d);
     }
     if (s->json && result == GO_ON) printf("]}\n");
     free(own);

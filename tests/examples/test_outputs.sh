@@ -98,6 +98,12 @@ ok 'info --json' '^\{"kind": "joint", "outputs": \[\{"target": "low", .*\}\]\}$'
     "$ctgp" info joint.ctgp --json
 ok 'sensitivity' '^  x  ' "$ctgp" info joint.ctgp --output high --sensitivity
 ok 'sample' 'rows=10' "$ctgp" sample joint.ctgp new.csv --output high --samples 2 --out p.csv
+awk -F, 'NR == 1 { print "x,low,high" } NR > 1 { print $1 "," $2 + (NR == 31 ? 20 : 0) "," \
+    (NR % 3 ? $4 : "") }' t.csv >far.csv
+awk -F, 'BEGIN { OFS = "," } NR > 1 && NR % 4 == 0 { $2 = "" } { print }' far.csv >gaps.csv
+ok 'an outlier is named by its line' 'outliers +line 31 ' "$ctgp" fit gaps.csv --target low,high \
+    --outputs joint --kernel rbf --quiet --model gaps.ctgp
+ok 'by fit and by info' '^outliers +line 31 ' "$ctgp" info gaps.ctgp gaps.csv --output low
 ok 'a kernel with a covariance of outputs for each part' 'index#2' \
     "$ctgp" fit t.csv --target low,high --outputs joint \
     --kernel 'index(dims=output) * rbf(dims=x) + index(dims=output) * linear(dims=x)' --quiet --features x \
