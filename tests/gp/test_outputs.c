@@ -743,6 +743,12 @@ static void bad_input_is_refused(void **state)
     REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
     REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
+    ct_tensor *few = ones(ct_shape1(3)), *many = ones(ct_shape1(2 * N));
+    REFUSED(X, Y, CT_ESHAPE, "n numbers", .model = { .noise = CT_NOISE_GIVEN, .noise_variances = few });
+    REFUSED(X, Y, CT_ESHAPE, "n numbers", .model = { .noise = CT_NOISE_GIVEN, .noise_variances = many });
+    REFUSED(X, Y, CT_ESHAPE, "n numbers", .model = { .noise = CT_NOISE_BY_LEVEL, .noise_levels = few });
+    REFUSED(X, Y, CT_EINVAL, "belong with", .model = { .noise_levels = given });
+    ct_release(few), ct_release(many);
 #undef REFUSED
     ct_outputs *o = ct_outputs_new(X, flat, ct_kernel_parse("scale * rbf"),
                                    &(ct_outputs_options){ .kind = CT_OUTPUTS_SHARED });

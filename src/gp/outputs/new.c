@@ -26,7 +26,9 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
                                   "ct_outputs_new: output %lld has no name of its own or is a category",
                                   (long long)j);
     }
-    if (o->kind == CT_OUTPUTS_EACH) return CT_OK;
+    if (!ct__group_is_one(m->group))
+        return ct_device_fail(device, CT_EUNSUPPORTED, "ct_outputs_new: there is no group for several outputs");
+    if (o->kind == CT_OUTPUTS_EACH) return ct__noise_check(device, m, ct_tensor_dim(X, 0));
     if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
         return ct_device_fail(
             device, CT_EUNSUPPORTED,
@@ -34,9 +36,6 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     if (m->transform != CT_TRANSFORM_NONE)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: a transform of the outputs is for CT_OUTPUTS_EACH");
-    if (m->group)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: there is no group for outputs in common");
     if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: noise in the units of y is for CT_OUTPUTS_EACH");
