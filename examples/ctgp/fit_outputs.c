@@ -107,6 +107,7 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
     ct_outputs_options how = { .kind = s->outputs, .model = *options, .rank = (int)s->rank };
     int64_t *targets = malloc((size_t)p * sizeof *targets);
     ct_column *columns = malloc((size_t)p * sizeof *columns);
+    ct_fit_options search = s->fit;
     ct_kernel *kernel = NULL;
     ct_tensor *X = NULL, *Y = NULL;
     l->f = *f;
@@ -124,10 +125,11 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
     if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype)))
         result = fail_device(f->device, NULL);
     if (result == GO_ON) result = parse_kernel(s, options->inputs, d, joint, &kernel);
+    if (result == GO_ON && s->kernel && !s->restarts_given) season_restarts(kernel, &search);
     if (result == GO_ON && !s->kernel)
         kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
     if (result == GO_ON)
-        result = train_outputs(X, Y, kernel, &s->limits, &how, &s->fit, s->patience, o, &l->e);
+        result = train_outputs(X, Y, kernel, &s->limits, &how, &search, s->patience, o, &l->e);
     ct_release(X);
     ct_release(Y);
     free(columns);

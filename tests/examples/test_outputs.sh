@@ -104,6 +104,11 @@ awk -F, 'BEGIN { OFS = "," } NR > 1 && NR % 4 == 0 { $2 = "" } { print }' far.cs
 ok 'an outlier is named by its line' 'outliers +line 31 ' "$ctgp" fit gaps.csv --target low,high \
     --outputs joint --kernel rbf --quiet --model gaps.ctgp
 ok 'by fit and by info' '^outliers +line 31 ' "$ctgp" info gaps.ctgp gaps.csv --output low
+for kind in shared joint; do
+    ok "$kind: a period without a start" '^n=' "$ctgp" fit full.csv --target low,high --features x \
+        --outputs $kind --kernel 'scale * periodic(dims=x)' --quiet --max-iter 5 --model period.ctgp
+    that 'is searched five times, as with one target' grep -q 'no start of its own: 5 searches' err
+done
 ok 'a kernel with a covariance of outputs for each part' 'index#2' \
     "$ctgp" fit t.csv --target low,high --outputs joint \
     --kernel 'index(dims=output) * rbf(dims=x) + index(dims=output) * linear(dims=x)' --quiet --features x \
