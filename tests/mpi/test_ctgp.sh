@@ -73,6 +73,11 @@ fails() { # NAME CODE ARGUMENT...
 that 'a file that is not there' fails file 4 "$@" -n 3 "$ctgp" fit nothing.csv --target y
 that 'a target that is not there' fails target 2 "$@" -n 3 "$ctgp" fit t.csv --target z
 that 'an objective that is for one alone' fails loo 6 "$@" -n 3 "$ctgp" fit t.csv --target y --objective loo
+head -n 30 t.csv | awk -F, '{ print $0 "," (NR == 1 ? "z" : $1 * $1) }' >two.csv
+that 'several targets are for one alone' fails two 6 "$@" -n 3 "$ctgp" fit two.csv --target y,z
+"$ctgp" fit two.csv --target y,z --kernel 'scale * rbf' --quiet --model two.ctgp >/dev/null
+that 'and so is their model' fails open 6 "$@" -n 3 "$ctgp" predict two.ctgp two.csv
+that 'which says what to do' grep -q 'several outputs, .*: leave mpirun out' err
 
 # A process that dies ends the others.
 awk 'BEGIN { srand(9); print "a,y"

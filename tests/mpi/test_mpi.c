@@ -371,8 +371,14 @@ static void bad_data(void)
     gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &options);
     expect(!gp == many && (gp || ct_last_status(device) == CT_EUNSUPPORTED), "%s", ct_message(device));
     ct_gp_free(gp);
-    data_free(&s);
     conclude("a trend over many processes");
+
+    options = (ct_gp_options){ .group = group };
+    ct_outputs *o = ct_outputs_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_outputs_options){ .model = options });
+    expect(!o == many && (o || ct_last_status(device) == CT_EUNSUPPORTED), "%s", ct_message(device));
+    ct_outputs_free(o);
+    data_free(&s);
+    conclude("outputs over many processes");
 }
 
 /* The pivot of a row that copies another one is rounding, in whatever tile that is: the jitter is as for one
