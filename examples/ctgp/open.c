@@ -49,7 +49,8 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
     else
         m->outputs = ct_outputs_load(m->device, path);
     if (many() && !m->single && strstr(ct_message(m->device), "ct_outputs_load"))
-        return fail(CODE_UNSUPPORTED, "%s has several outputs, which are for one process: leave mpirun out", path);
+        return fail(CODE_UNSUPPORTED, "%s has several outputs, which are for one process: leave mpirun out",
+                    path);
     if (!m->single && !m->outputs) return fail_device(m->device, NULL);
     if (m->outputs) return choose_outputs(m, output, one);
     m->gp = &m->single;

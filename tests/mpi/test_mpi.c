@@ -374,7 +374,8 @@ static void bad_data(void)
     conclude("a trend over many processes");
 
     options = (ct_gp_options){ .group = group };
-    ct_outputs *o = ct_outputs_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_outputs_options){ .model = options });
+    ct_outputs *o =
+        ct_outputs_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_outputs_options){ .model = options });
     expect(!o == many && (o || ct_last_status(device) == CT_EUNSUPPORTED), "%s", ct_message(device));
     ct_outputs_free(o);
     data_free(&s);

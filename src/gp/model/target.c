@@ -64,11 +64,11 @@ ct_status ct__target_sum_slopes(ct_gp *gp)
         const double slope = ct__target_slope(gp, s[i]);
         gp->log_slopes += slope;
         if (!isfinite(slope))
-            status = ct_device_fail(gp->device, CT_EINVAL,
-                                    "y: row %lld is too near the end of what the transform %s takes, %s: leave "
-                                    "such rows out",
-                                    (long long)i, ct_transform_name(gp->transform.kind),
-                                    ct_transform_domain(gp->transform.kind));
+            status = ct_device_fail(
+                gp->device, CT_EINVAL,
+                "y: row %lld is too near the end of what the transform %s takes, %s: leave "
+                "such rows out",
+                (long long)i, ct_transform_name(gp->transform.kind), ct_transform_domain(gp->transform.kind));
     }
     free(s);
     return status;

@@ -27,7 +27,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
                                   (long long)j);
     }
     if (!ct__group_is_one(m->group))
-        return ct_device_fail(device, CT_EUNSUPPORTED, "ct_outputs_new: there is no group for several outputs");
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: there is no group for several outputs");
     if (o->kind == CT_OUTPUTS_EACH) return ct__noise_check(device, m, ct_tensor_dim(X, 0));
     if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
         return ct_device_fail(
