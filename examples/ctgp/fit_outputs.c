@@ -98,6 +98,17 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, b
     return result;
 }
 
+/* A rough function of the numbers, of which levels of categories have a share of their own. */
+static ct_kernel *usual_kernel(const ct_column *inputs, int64_t d, bool joint)
+{
+    int64_t categories = 0;
+    char text[64];
+    for (int64_t j = 0; j < d; j++) categories += inputs[j].kind == CT_COLUMN_CATEGORY;
+    snprintf(text, sizeof text, "%s%s%s%s", joint ? "" : "scale * ", categories < d ? "matern32(ard)" : "",
+             categories && categories < d ? " * " : "", categories ? "category(ard)" : "");
+    return ct_kernel_parse(text);
+}
+
 /* All by one model: shared from the rows that have all values, joint from those that have one. */
 static int learn_all(const settings *s, const frame *f, const int64_t *cols, int64_t d,
                      const ct_gp_options *options, lesson *l, ct_outputs **o)
@@ -126,8 +137,7 @@ static int learn_all(const settings *s, const frame *f, const int64_t *cols, int
         result = fail_device(f->device, NULL);
     if (result == GO_ON) result = parse_kernel(s, options->inputs, d, joint, &kernel);
     if (result == GO_ON && s->kernel && !s->restarts_given) season_restarts(kernel, &search);
-    if (result == GO_ON && !s->kernel)
-        kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
+    if (result == GO_ON && !s->kernel) kernel = usual_kernel(options->inputs, d, joint);
     if (result == GO_ON)
         result = train_outputs(X, Y, kernel, &s->limits, &how, &search, s->patience, o, &l->e);
     ct_release(X);

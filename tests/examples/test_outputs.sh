@@ -109,6 +109,14 @@ for kind in shared joint; do
         --outputs $kind --kernel 'scale * periodic(dims=x)' --quiet --max-iter 5 --model period.ctgp
     that 'is searched five times, as with one target' grep -q 'no start of its own: 5 searches' err
 done
+awk -F, 'NR == 1 { print "x,kind,low,high" } NR > 1 { k = NR % 2
+    print $1 "," (k ? "a" : "b") "," $2 + 3 * k "," 100 - 7 * $2 + 9 * k }' t.csv >kinds.csv
+for kind in shared joint; do
+    ok "$kind: a category is used" 'kernel": "[^"]*category' \
+        "$ctgp" fit kinds.csv --target low,high --outputs $kind --quiet --json --model kinds.ctgp
+    ok "$kind: or nothing else" 'kernel": "[^"]*category' "$ctgp" fit kinds.csv --target low,high \
+        --features kind --outputs $kind --quiet --json --model kinds.ctgp
+done
 ok 'a kernel with a covariance of outputs for each part' 'index#2' \
     "$ctgp" fit t.csv --target low,high --outputs joint \
     --kernel 'index(dims=output) * rbf(dims=x) + index(dims=output) * linear(dims=x)' --quiet --features x \
