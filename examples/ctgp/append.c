@@ -1,24 +1,103 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- rows of all outputs --------------------------------------------------------------------------------- */
+
+/* The values of output j in all rows of the table, into y (rows, p), which is made for the first one. */
+static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j,
+                       int64_t *cols, double **y)
+{
+    const ct_gp *gp = m->gp[j];
+    const int64_t d = ct_gp_dims(gp);
+    int result = frame_model(f, gp, t, how, cols);
+    if (result == GO_ON && cols[d] < 0) {
+        frame_column(f, ct_gp_output(gp)->name);
+        result = CODE_DATA;
+    }
+    if (result == GO_ON) result = frame_complete(f, cols, d + 1);
+    if (result == GO_ON) result = check_target(f, cols[d], ct_gp_transform(gp).kind);
+    const int64_t rows = ct_table_rows(f->table);
+    if (result == GO_ON && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
+        result = fail(CODE_MEMORY, "no memory for %lld rows", (long long)rows);
+    for (int64_t i = 0; i < rows && result == GO_ON; i++) {
+        const double value = ct_table_at(f->table, i, cols[d]);
+        (*y)[i * m->n + j] = value;
+    }
+    return result;
+}
+
+/* Of the chosen rows those that outputs can learn; y: of all rows of the table, then of these. */
+static void keep_learnable(frame *f, const model_file *m, double *y)
+{
+    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
+    int64_t kept = 0;
+    for (int64_t k = 0; k < f->n_rows; k++) {
+        const double *row = y + f->rows[k] * m->n;
+        int64_t there = 0;
+        for (int64_t j = 0; j < m->n; j++) there += !isnan(row[j]);
+        if (there < (all ? m->n : 1)) continue;
+        memmove(y + kept * m->n, row, (size_t)m->n * sizeof *y);
+        f->rows[kept++] = f->rows[k];
+    }
+    f->n_rows = kept;
+}
+
+/* Y (rows, p), NaN where a value is missing. Rows that no output can learn are left out, and of outputs with
+ * one factor those without all of them. */
+static int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
+                         ct_tensor **Y, ct_tensor **noise)
+{
+    const int64_t d = ct_gp_dims(m->gp[0]);
+    double *y = NULL;
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
+    int result = cols ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = m->n - 1; j >= 0 && result == GO_ON; j--) {
+        frame_close(f);
+        result = read_output(f, m, t, how, j, cols, &y);
+    }
+    const int64_t told = result == GO_ON ? cols[d + 1] : -1;
+    if (told >= 0) cols[d] = told;
+    if (result == GO_ON) result = frame_complete(f, cols, told >= 0 ? d + 1 : d);
+    if (result == GO_ON) keep_learnable(f, m, y);
+    if (result == GO_ON && f->n_rows == 0)
+        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
+    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
+    if (result == GO_ON) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
+    if (result == GO_ON && (!*X || !*Y)) result = fail_device(m->device, NULL);
+    if (result == GO_ON) result = frame_take_noise(f, m->gp[0], told, true, noise);
+    free(y);
+    free(cols);
+    return result;
+}
+
+/* -- the command ----------------------------------------------------------------------------------------- */
+
 /* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
  * caller takes the lock before loading the model, so that of several appends at once each adds to what the
  * one before has saved. */
-static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const char *model)
+static int append(model_file *m, const char *path, const ct_csv_options *how, const char *out)
 {
+    source t;
     frame data = { 0 };
-    ct_tensor *X = NULL, *y = NULL, *noise = NULL;
-    const ct_gp_save_options saving = { .no_factor = !ct_gp_has_factor(gp) };
-    int result = frame_inputs(&data, gp, path, how, &X, &y, &noise);
-    if (result == GO_ON && (ct_gp_append(gp, X, y, noise) || ct_gp_save_with(gp, model, &saving)))
-        result = fail_device(ct_gp_device(gp), NULL);
+    ct_tensor *X = NULL, *Y = NULL, *noise = NULL;
+    const ct_gp_save_options saving = { .no_factor = !m->factor };
+    int result = source_open(&t, m->device, path);
+    if (result == GO_ON) result = frame_outputs(&data, m, &t, how, &X, &Y, &noise);
+    source_close(&t);
+    if (result == GO_ON &&
+        (ct_outputs_append(m->outputs, X, Y, noise) || ct_outputs_save(m->outputs, out, &saving)))
+        result = fail_device(m->device, NULL);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
-        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_gp_points(gp),
-               (long long)data.n_rows, ct_gp_nlml_value(gp), model);
+        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
+               (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
     }
     ct_release(X);
-    ct_release(y);
+    ct_release(Y);
     ct_release(noise);
     frame_close(&data);
     return result;
@@ -26,11 +105,11 @@ static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const 
 
 int run_append(int argc, char **argv)
 {
-    const char *model = NULL, *device_name = NULL, *paths[2];
+    const char *model_path = NULL, *device_name = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
-        { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model },
+        { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model_path },
         DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
@@ -51,18 +130,20 @@ int run_append(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON && !model) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
-    if (result == GO_ON) result = keep_apart("--model", model, "NEW.csv", paths[1]);
+    if (result == GO_ON && !model_path)
+        result = fail(CODE_USAGE, "--model FILE says where the new model goes");
+    if (result == GO_ON) result = keep_apart("--model", model_path, "NEW.csv", paths[1]);
     if (result != GO_ON) return result;
     ct_device *device = ct_device_open(device_name);
     ct_file_lock *lock = NULL;
-    ct_gp *gp = NULL;
+    model_file m = { 0 };
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
-    if (is_file(model) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
-    if (!ct_last_status(device)) gp = ct_gp_load(device, paths[0]);
-    result = gp ? append(gp, paths[1], &how, model) : fail_device(device, NULL);
-    ct_gp_free(gp);
+    if (is_file(model_path) && !ct_device_status(device)) lock = ct_file_lock_take(device, model_path);
+    result = ct_last_status(device) ? fail_device(device, NULL)
+                                    : model_open(&m, device_name, paths[0], NULL, false);
+    if (result == GO_ON) result = append(&m, paths[1], &how, model_path);
+    model_close(&m);
     ct_file_lock_give(lock);
     ct_device_close(device);
     return result == GO_ON ? CODE_OK : result;

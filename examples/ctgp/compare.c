@@ -8,7 +8,7 @@
 /* A model, and its losses in n rows: squared error and minus the log density. */
 typedef struct side {
     const char *path;
-    ct_device *device;
+    model_file m;
     ct_gp *gp;
     prediction p;
     int64_t n;
@@ -39,7 +39,10 @@ static int make_room(side *s, int64_t n)
 /* In all rows of a table; NaN where an input or the target is missing. */
 static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
 {
-    int result = prediction_make(&s->p, s->gp, path, how);
+    source t;
+    int result = source_open(&t, s->m.device, path);
+    if (result == GO_ON) result = prediction_make(&s->p, s->gp, &t, how);
+    source_close(&t);
     if (result == GO_ON && s->p.target < 0) {
         frame_column(&s->p.data, ct_gp_output(s->gp)->name);
         result = CODE_DATA;
@@ -196,7 +199,16 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
         json_verdict(&v, a, b, !table);
     else
         print_verdict(&v, a, b, !table, stdout);
+    if (!table) tell_joint(&a->m);
+    if (!table) tell_joint(&b->m);
     return CODE_OK;
+}
+
+static int open_side(side *s, const char *device, const char *output)
+{
+    const int result = model_open(&s->m, device, s->path, output, true);
+    if (result == GO_ON) s->gp = s->m.gp[0];
+    return result;
 }
 
 static void release(side *s)
@@ -204,16 +216,16 @@ static void release(side *s)
     prediction_free(&s->p);
     free(s->square);
     free(s->nlpd);
-    ct_gp_free(s->gp);
-    ct_device_close(s->device);
+    model_close(&s->m);
 }
 
 int run_compare(int argc, char **argv)
 {
-    const char *device = NULL, *json = NULL, *unseen = NULL, *paths[3];
+    const char *device = NULL, *json = NULL, *unseen = NULL, *output = NULL, *paths[3];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
+        OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device },
@@ -242,8 +254,8 @@ int run_compare(int argc, char **argv)
                       is_standard(paths[2]) ? "standard input" : paths[2]);
     if (result != GO_ON) return result;
     side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
-    result = model_load(device, a.path, &a.device, &a.gp);
-    if (result == GO_ON) result = model_load(device, b.path, &b.device, &b.gp);
+    result = open_side(&a, device, output);
+    if (result == GO_ON) result = open_side(&b, device, output);
     if (result == GO_ON) result = compare(&a, &b, paths[2], &how, json != NULL);
     release(&a);
     release(&b);

@@ -109,6 +109,7 @@ typedef struct source {
     ct_device *device;
     ct_bytes file;
     char *input;
+    bool told; /* the notes on the table */
 } source;
 
 /* Reads all of a file, of a pipe, or for "-" of standard input. Close it in any case. */
@@ -146,9 +147,7 @@ typedef struct frame {
 /* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
  * those names, and a missing value in all others. */
 int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n);
-/* The same for a file, with its notes on standard error. */
-int frame_open(frame *f, ct_device *device, const char *path, const ct_csv_options *how,
-               const char *const *only, int64_t n);
+/* The notes on the table, on standard error. */
 void frame_tell_notes(const frame *f);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
@@ -218,17 +217,46 @@ int check_target(const frame *f, int64_t col, ct_transform_kind kind);
 /* On standard error, where a model of the log may be better. */
 void tell_skewed(const frame *f, int64_t col);
 
-/* -- model.c: loading a model, predicting a table with it -- */
+/* -- open.c: a model's file -- */
 
-int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
-/* Opens a file, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
+/* A model's file: the outputs that a command is about, the file's or the one that --output names. */
+typedef struct model_file {
+    const char *path;
+    ct_device *device;
+    ct_outputs *outputs; /* owned; NULL for a model over many processes */
+    ct_gp *single;       /* owned; that model */
+    ct_gp **gp;          /* [n], borrowed */
+    int64_t n;
+    bool several; /* the file has more than one */
+    bool joint;   /* which learn from each other */
+    bool factor;  /* and their factors */
+} model_file;
+
+/* The option of every command that reads a model. */
+#define OUTPUT_OPTION(text)                                                               \
+    {                                                                                     \
+        "--output", "NAME", "which of the model's outputs, where it has several", &(text) \
+    }
+
+/* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
+int model_open(model_file *m, const char *device_name, const char *path, const char *output, bool one);
+void model_close(model_file *m);
+/* Of leave-one-out with joint outputs, a note on standard error. */
+void tell_joint(const model_file *m);
+/* -- model.c: tables as a model reads them, and its predictions -- */
+
+/* Parses a table, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
  * cols[d + 1]: the column of its noise; these two or -1. */
-int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
-/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
+int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);
+/* Parses a table and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
  * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
  * is told, or refused with `y`. */
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
+int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise);
+
+/* The rows of a model's noise, in column `col` or, for -1, none, which is told, or refused if `required`: new
+ * observations then have the average noise. */
+int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise);
 
 typedef struct prediction {
     frame data;             /* rows whose inputs are complete     */
@@ -237,7 +265,7 @@ typedef struct prediction {
     int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
+int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
 /* In the units of y: mean and standard deviation of chosen row i (either may be NULL); the quantile of which
@@ -263,9 +291,9 @@ void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* The model's targets, malloc'ed; free *y in any case. */
 int model_targets(ct_gp *gp, double **y);
-/* Opens a file and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
- * where the table does not have all of them. */
-int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how);
+/* Parses a table and chooses the rows of the model, in the model's order, which is that of the table.
+ * CODE_DATA where the table does not have all of them. */
+int frame_learned(frame *f, ct_gp *gp, source *t, const ct_csv_options *how);
 typedef enum fate {
     ROW_UNSEEN,
     ROW_HELD, /* held back in the fit */
@@ -355,6 +383,11 @@ typedef struct patience {
  * GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e);
+
+/* The same for outputs with one model, whose kernel is given. */
+int train_outputs(ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
+                  const ct_outputs_options *options, const ct_fit_options *how, patience most, ct_outputs **o,
+                  effort *e);
 
 /* -- advice.c -- */
 
@@ -458,6 +491,7 @@ int run_append(int argc, char **argv);
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
 const char *kind_name(ct_column_kind kind);
+const char *outputs_name(ct_outputs_kind kind); /* "each", "shared", "joint" */
 const char *precision_name(ct_precision precision);
 
 #endif

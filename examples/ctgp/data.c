@@ -5,18 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int frame_open(frame *f, ct_device *device, const char *path, const ct_csv_options *how,
-               const char *const *only, int64_t n)
-{
-    source t;
-    *f = (frame){ .device = device };
-    int result = source_open(&t, device, path);
-    if (result == GO_ON) result = frame_parse(f, &t, how, only, n);
-    if (result == GO_ON) frame_tell_notes(f);
-    source_close(&t);
-    return result;
-}
-
 int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n)
 {
     ct_csv_options options = *how;

@@ -3,22 +3,25 @@
 
 #include <stdlib.h>
 
-/* The model is written before it is scored, so that a second Ctrl-C does not lose it. */
-static int save(const settings *s, const frame *f, const held *h, const int64_t *cols, ct_gp *gp,
-                const effort *e)
+/* -- one target ------------------------------------------------------------------------------------------ */
+
+void lesson_free(lesson *l)
 {
-    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    free(l->f.rows);
+    free(l->h.rows);
+    ct_gp_free(l->gp);
+    *l = (lesson){ 0 };
+}
+
+int fit_tell(const settings *s, const lesson *l, const int64_t *cols)
+{
     trend t;
     score test = { 0 };
     outliers far = { 0 };
-    int result = read_trend(gp, &t);
-    if (result == GO_ON && ct_gp_save_with(gp, s->model, &how)) result = fail_device(ct_gp_device(gp), NULL);
-    if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
-    if (result == GO_ON) result = outliers_find(&far, gp, f);
-    if (result == GO_ON) {
-        fit_print_result(s, gp, e, &t, &far, ct_gp_nlml_value(gp), test);
-        result = CODE_OK;
-    }
+    int result = read_trend(l->gp, &t);
+    if (result == GO_ON) result = fit_score(&l->f, &l->h, cols, l->gp, &test);
+    if (result == GO_ON) result = outliers_find(&far, l->gp, &l->f);
+    if (result == GO_ON) fit_print_result(s, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
     outliers_free(&far);
     return result;
 }
@@ -30,7 +33,7 @@ typedef struct plan {
     ct_gp_choose_options how;
 } plan;
 
-static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel)
+int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel)
 {
     *kernel = s->kernel ? ct_kernel_parse_named(s->kernel, inputs, d) : NULL;
     if (!s->kernel || !ct_kernel_status(*kernel)) return GO_ON;
@@ -41,15 +44,14 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, c
     return result;
 }
 
-/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise;
- * scored on the rows that are held back. Takes the plan's kernel over. */
-static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d, plan p)
+/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise.
+ * Takes the plan's kernel over. */
+static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d, plan p)
 {
+    const frame *f = &l->f;
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
               *noise = NULL;
     ct_column of_noise = { 0 };
-    ct_gp *gp = NULL;
-    effort e;
     int result = X && y ? GO_ON : fail_device(f->device, NULL);
     if (result == GO_ON && noise_column(s->gp.noise, s->noise_name))
         result = frame_noise(f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
@@ -59,47 +61,69 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
         p.model.noise_column = &of_noise;
     }
     *(s->gp.noise == CT_NOISE_BY_LEVEL ? &p.model.noise_levels : &p.model.noise_variances) = noise;
-    if (result == GO_ON) result = fit_check_held(s, f, h, cols, d);
+    if (result == GO_ON) result = fit_check_held(s, f, &l->h, cols, d);
     if (result == GO_ON)
-        result = train(X, y, p.kernel, &s->limits, &p.model, &p.how, s->patience, &gp, &e);
+        result = train(X, y, p.kernel, &s->limits, &p.model, &p.how, s->patience, &l->gp, &l->e);
     else
         ct_kernel_free(p.kernel);
     if (result == CODE_DATA && p.model.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
-    if (result == GO_ON && !s->season && !e.seasons) season_hint(gp, X, y, s->kernel);
+    if (result == GO_ON && !s->season && !l->e.seasons) season_hint(l->gp, X, y, s->kernel);
     ct_release(X);
     ct_release(y);
     ct_release(noise);
-    if (result == GO_ON) result = save(s, f, h, cols, gp, &e);
-    ct_gp_free(gp);
     return result;
 }
 
-static int fit_file(const settings *s, ct_device *device)
+int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options,
+              lesson *l)
+{
+    const ct_column output = *ct_table_column(f->table, cols[d]);
+    plan p = { .model = options, .how.fit = s->fit };
+    *l = (lesson){ .f = *f };
+    l->f.rows = NULL;
+    p.model.output = &output;
+    int result = fit_parse_kernel(s, options.inputs, d, &p.kernel);
+    if (result == GO_ON) result = season_settings(s->season, options.inputs, d, &p.how);
+    if (result == GO_ON) result = check_mean(&p.model, options.inputs, d);
+    if (result == GO_ON) result = fit_choose_rows(s, &l->f, cols, d, 1, false, &l->h, &p.model.rows_of_table);
+    if (result == GO_ON && p.kernel && !s->restarts_given) season_restarts(p.kernel, &p.how.fit);
+    if (result == GO_ON) return fit_rows(s, l, cols, d, p);
+    ct_kernel_free(p.kernel);
+    return result;
+}
+
+/* The model is written before it is scored, so that a second Ctrl-C does not lose it. */
+static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                   const ct_gp_options *options)
+{
+    lesson l;
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    int result = fit_learn(s, f, cols, d, *options, &l);
+    if (result == GO_ON && ct_gp_save_with(l.gp, s->model, &how)) result = fail_device(f->device, NULL);
+    if (result == GO_ON) result = fit_tell(s, &l, cols);
+    if (result == GO_ON && s->json) putchar('\n');
+    lesson_free(&l);
+    return result;
+}
+
+/* -- the file -------------------------------------------------------------------------------------------- */
+
+static int fit_file(settings *s, ct_device *device)
 {
     frame f = { 0 };
-    held h = { 0 };
     int64_t d = 0, *cols = NULL;
-    plan p = { .model = s->gp, .how.fit = s->fit };
+    ct_gp_options options = s->gp;
     int result = fit_read_columns(s, device, &f, &cols, &d);
     ct_column *inputs = malloc((size_t)(d + 1) * sizeof *inputs);
     if (result == GO_ON && !inputs) result = fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j <= d && result == GO_ON; j++) inputs[j] = *ct_table_column(f.table, cols[j]);
-    p.model.inputs = inputs;
-    p.model.output = inputs + d;
-    if (result == GO_ON) result = parse_kernel(s, inputs, d, &p.kernel);
-    if (result == GO_ON) result = season_settings(s->season, inputs, d, &p.how);
-    if (result == GO_ON) result = check_mean(&p.model, inputs, d);
-    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h, &p.model.rows_of_table);
-    if (result == GO_ON && p.kernel && !s->restarts_given) season_restarts(p.kernel, &p.how.fit);
-    if (result == GO_ON)
-        result = fit_frame(s, &f, &h, cols, d, p);
-    else
-        ct_kernel_free(p.kernel);
+    for (int64_t j = 0; j < d && result == GO_ON; j++) inputs[j] = *ct_table_column(f.table, cols[j]);
+    options.inputs = inputs;
+    if (result == GO_ON) result = (s->n_targets > 1 ? fit_outputs : fit_one)(s, &f, cols, d, &options);
     free(inputs);
-    free(h.rows);
     frame_close(&f);
     free(cols);
-    return result;
+    free_names(s->targets);
+    return result == GO_ON ? CODE_OK : result;
 }
 
 int run_fit(int argc, char **argv)

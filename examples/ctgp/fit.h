@@ -16,7 +16,11 @@ typedef struct settings {
     double test;    /* the share of the rows that is held back */
     bool test_last; /* they are the last ones */
     bool restarts_given;
-    long max_rows; /* 0: all */
+    long max_rows;  /* 0: all */
+    char **targets; /* [n_targets], of `target`; free_names */
+    int64_t n_targets;
+    ct_outputs_kind outputs; /* of several */
+    long rank;
     const char *device, *no_factor, *json;
     char default_model[4096], noise_name[4096];
 } settings;
@@ -26,10 +30,12 @@ int fit_read_settings(int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 int fit_check_writable(const char *path);
 
-/* Indices of the features, of the target at *d, and of the noise's column behind it, if there is one, of the
- * table in *f. The text is parsed for its header, then for those columns' values. Close the frame and free
- * *cols in any case. */
-int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
+/* Indices of the features, of the target at *d, of the noise's column behind it, or -1, and of further
+ * targets, of the table in *f. Finds the settings' targets. The text is parsed for its header, then for those
+ * columns' values. Close the frame and free *cols in any case. */
+int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
+/* The place of target j among cols. */
+static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
 
 /* Rows that the model does not learn and is scored on. */
 typedef struct held {
@@ -43,12 +49,40 @@ int fit_check_held(const settings *s, const frame *f, const held *h, const int64
 /* The model's score on them. */
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
-/* Chooses the rows, holds some back, and refuses data that no model can be made of. *all: how many rows there
- * are where some of them are not learned. */
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all);
+/* Chooses the rows, holds some back, and refuses data that no model can be made of. cols has `targets` of
+ * them; with `missing` a row need not have all. *all: how many rows there are where some of them are not
+ * learned. */
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+                    bool missing, held *h, int64_t *all);
 
-/* test.n = 0: no row is held back. */
+void fit_print_parameters(const ct_gp *gp);
+/* The result for one output, of which the parameters are printed unless they are those of all outputs, as
+ * text or without the end of the line as JSON. test.n = 0: no row is held back. */
 void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
                       double nlml, score test);
+
+/* -- fit_outputs.c: several targets -- */
+
+int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                const ct_gp_options *options);
+
+/* -- fit.c -- */
+
+/* What has been learned of a target. Free it in any case. */
+typedef struct lesson {
+    frame f; /* its rows are owned, the table is not */
+    held h;
+    ct_gp *gp;
+    effort e;
+} lesson;
+
+void lesson_free(lesson *l);
+/* Learns cols[d], with options for its rows. */
+int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options,
+              lesson *l);
+/* Scores and prints a model that is saved. */
+int fit_tell(const settings *s, const lesson *l, const int64_t *cols);
+/* *kernel: NULL where none is given. */
+int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
 
 #endif

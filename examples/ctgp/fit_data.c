@@ -21,25 +21,38 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
+/* The targets by their columns. */
+static bool is_target(const settings *s, const frame *f, int64_t col)
+{
+    for (int64_t j = 0; j < s->n_targets; j++)
+        if (ct_table_find(f->table, s->targets[j]) == col) return true;
+    return false;
+}
+
+static bool names_target(const settings *s, const char *name)
+{
+    return named((const char *const *)s->targets, s->n_targets, name);
+}
+
 /* Features in the order of --features, or all columns but that of the noise. The unnamed first column that
  * counts the rows is one where there is no other. */
-static int list_features(const settings *s, const frame *f, int64_t target, int64_t noise, const char **names,
-                         int64_t *n)
+static int list_features(const settings *s, const frame *f, int64_t noise, const char **names, int64_t *n)
 {
     pick *features = NULL, *drop = NULL;
     int64_t wanted = ct_table_cols(f->table), dropped = 0;
-    bool counts = !s->features && target != 0 && ct_table_counts_rows(f->table, 0);
+    bool counts = !s->features && !is_target(s, f, 0) && ct_table_counts_rows(f->table, 0);
     int result = s->features ? frame_pick(f, s->features, &features, &wanted) : GO_ON;
     if (s->drop && result == GO_ON) result = frame_pick(f, s->drop, &drop, &dropped);
     counts = counts && result == GO_ON && !picked(drop, dropped, f, ct_table_name(f->table, 0));
     for (int64_t i = counts ? 1 : 0; i < wanted && result == GO_ON; i++) {
         const pick p = features ? features[i] : (pick){ .col = i };
         const char *name = ct_table_name(f->table, p.col);
-        if (p.col == target && p.exact)
+        const bool target = is_target(s, f, p.col);
+        if (target && p.exact)
             result = fail(CODE_USAGE, "--features names the target '%s'", name);
-        else if (p.col == target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
+        else if (target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
-        else if (named(names, *n, name) || !strcmp(name, s->target))
+        else if (named(names, *n, name) || names_target(s, name))
             result = features
                          ? fail(CODE_USAGE, "--features: column '%s' is there twice", name)
                          : fail(CODE_DATA,
@@ -58,22 +71,48 @@ static int list_features(const settings *s, const frame *f, int64_t target, int6
     return result;
 }
 
-/* Names of the features, then of the target, then of the noise's column or NULL; they point into the
- * table. */
-static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
+/* A column's own name is one target, whatever it is; else a comma is between several. */
+static int find_targets(settings *s, const frame *f)
 {
-    int64_t n = 0, target = frame_column(f, s->target);
+    const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
+    if (one) {
+        s->targets = malloc(sizeof *s->targets);
+        s->n_targets = 1;
+        if (s->targets) s->targets[0] = strdup(s->target);
+    } else {
+        s->n_targets = split_names(s->target, &s->targets);
+    }
+    if (s->n_targets < 0 || !s->targets || !s->targets[0])
+        return fail(CODE_MEMORY, "no memory for the names of the targets");
+    if (s->n_targets > CT_OUTPUTS_MOST)
+        return fail(CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
+                    CT_OUTPUTS_MOST);
+    for (int64_t j = 0; j < s->n_targets; j++) {
+        if (frame_column(f, s->targets[j]) < 0) return CODE_DATA;
+        if (named((const char *const *)s->targets, j, s->targets[j]))
+            return fail(CODE_USAGE, "--target names '%s' twice", s->targets[j]);
+    }
+    return GO_ON;
+}
+
+/* Names of the features, then of the first target, of the noise's column or NULL, and of the other targets;
+ * they point into the table. */
+static int choose_columns(settings *s, const frame *f, const char **names, int64_t *n_features)
+{
+    int64_t n = 0;
     const char *told = noise_column(s->gp.noise, s->noise_name);
-    int64_t noise = told && target >= 0 ? frame_column(f, told) : -1;
-    int result = target < 0 || (told && noise < 0) ? CODE_DATA : GO_ON;
-    if (result == GO_ON && noise == target)
+    int result = find_targets(s, f);
+    int64_t noise = told && result == GO_ON ? frame_column(f, told) : -1;
+    if (result == GO_ON && told && noise < 0) result = CODE_DATA;
+    if (result == GO_ON && told && is_target(s, f, noise))
         result = fail(CODE_USAGE, "%s names the target '%s'",
                       s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
-    if (result == GO_ON) result = list_features(s, f, target, noise, names, &n);
+    if (result == GO_ON) result = list_features(s, f, noise, names, &n);
     if (result == GO_ON && n == 0)
         result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
-    names[n] = ct_table_name(f->table, target);
     names[n + 1] = noise < 0 ? NULL : ct_table_name(f->table, noise);
+    for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++)
+        names[fit_place(n, j)] = ct_table_name(f->table, ct_table_find(f->table, s->targets[j]));
     *n_features = n;
     return result;
 }
@@ -87,25 +126,33 @@ static int ask(const settings *s, const frame *f, const char *by, const char *te
     int result = text ? frame_pick(f, text, &picks, &count) : GO_ON;
     for (int64_t i = 0; i < count && result == GO_ON; i++) {
         const char *name = ct_table_name(f->table, picks[i].col);
-        if (!strcmp(name, s->target) && picks[i].exact)
+        if (names_target(s, name) && picks[i].exact)
             result = fail(CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
-        for (int64_t j = 1; j < *n && result == GO_ON; j++)
+        for (int64_t j = s->n_targets; j < *n && result == GO_ON; j++)
             if (!strcmp(asked[j].name, name))
                 result = fail(CODE_USAGE, "%s names '%s', which is named before", by, name);
-        if (strcmp(name, s->target) != 0) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
+        if (!names_target(s, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
     }
     free(picks);
     return result;
 }
 
-/* The values of the columns `names`: features, the target, perhaps the noise's. */
+/* The values of the columns `names`: d features, the targets, perhaps the noise's. */
 static int parse_values(const settings *s, const source *t, const frame *header, const char *const *names,
-                        int64_t n_names, frame *f)
+                        int64_t d, frame *f)
 {
-    int64_t n = 0;
-    ct_column *asked = calloc((size_t)(2 * ct_table_cols(header->table) + 2), sizeof *asked);
-    if (!asked) return fail(CODE_MEMORY, "no memory for the names of the columns");
-    asked[n++].name = s->target;
+    int64_t n = 0, n_names = 0;
+    const size_t most = (size_t)(3 * ct_table_cols(header->table) + 2);
+    ct_column *asked = calloc(most, sizeof *asked);
+    const char **wanted = calloc(most, sizeof *wanted);
+    if (!asked || !wanted) {
+        free(asked);
+        free(wanted);
+        return fail(CODE_MEMORY, "no memory for the names of the columns");
+    }
+    for (int64_t j = 0; j <= d + s->n_targets; j++)
+        if (names[j]) wanted[n_names++] = names[j];
+    for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = s->targets[j];
     const char *noise = noise_column(s->gp.noise, s->noise_name);
     if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
     int result = ask(s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
@@ -114,7 +161,8 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     how.kinds = true;
     how.columns = asked;
     how.n_columns = n;
-    if (result == GO_ON) result = frame_parse(f, t, &how, names, n_names);
+    if (result == GO_ON) result = frame_parse(f, t, &how, wanted, n_names);
+    free(wanted);
     free(asked);
     return result;
 }
@@ -151,7 +199,7 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
             cols[kept++] = cols[j];
     }
     free(asked);
-    for (int64_t j = 0; j < 2; j++) cols[kept + j] = cols[*d + j]; /* the target, the noise */
+    for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[*d + j]; /* the targets, the noise */
     *d = kept;
     return result;
 }
@@ -159,7 +207,7 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
 static int find_columns(const settings *s, const frame *f, const char *const *names, int64_t *cols,
                         int64_t *d)
 {
-    for (int64_t j = 0; j <= *d + 1; j++) {
+    for (int64_t j = 0; j <= *d + s->n_targets; j++) {
         cols[j] = names[j] ? frame_column(f, names[j]) : -1;
         if (names[j] && cols[j] < 0) return CODE_DATA;
     }
@@ -169,7 +217,7 @@ static int find_columns(const settings *s, const frame *f, const char *const *na
     return *d ? GO_ON : fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }
 
-int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
+int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
 {
     source t;
     frame header = { 0 };
@@ -183,7 +231,7 @@ int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **c
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
     if (result == GO_ON && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
     if (result == GO_ON) result = choose_columns(s, &header, names, d);
-    if (result == GO_ON) result = parse_values(s, &t, &header, names, names[*d + 1] ? *d + 2 : *d + 1, f);
+    if (result == GO_ON) result = parse_values(s, &t, &header, names, *d, f);
     if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
     free(names);
     frame_close(&header);
@@ -225,32 +273,57 @@ static int check_values(const frame *f, int64_t col, bool target)
     return GO_ON;
 }
 
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h, int64_t *all)
+/* The rows with a value in all columns; with `missing` in all but the targets, one of which is enough. */
+static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing)
+{
+    const bool noise = cols[d + 1] >= 0;
+    int64_t *wanted = malloc((size_t)(d + 1 + targets) * sizeof *wanted), n = d, kept = 0;
+    if (!wanted) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    memcpy(wanted, cols, (size_t)d * sizeof *wanted);
+    if (noise) wanted[n++] = cols[d + 1];
+    for (int64_t j = 0; j < targets && !missing; j++) wanted[n++] = cols[fit_place(d, j)];
+    const int result = frame_complete(f, wanted, n);
+    free(wanted);
+    for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
+        bool any = !missing;
+        for (int64_t j = 0; j < targets && !any; j++)
+            any = !isnan(ct_table_at(f->table, f->rows[k], cols[fit_place(d, j)]));
+        if (any) f->rows[kept++] = f->rows[k];
+    }
+    f->n_rows = kept;
+    return result;
+}
+
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+                    bool missing, held *h, int64_t *all)
 {
     char quoted[OPTION_NAME];
-    for (int64_t j = 0; j <= d; j++) {
-        int result = frame_complete(f, &cols[j], 1);
+    for (int64_t j = 0; j < d + targets; j++) {
+        const int64_t col = cols[j < d ? j : fit_place(d, j - d)];
+        int result = frame_complete(f, &col, 1);
         if (result != GO_ON) return result;
-        const char *name = ct_table_name(f->table, cols[j]);
+        const char *name = ct_table_name(f->table, col);
         if (f->n_rows == 0)
             return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
                         j < d ? "; leave it out: --drop " : "", j < d ? option_name(name, quoted) : "");
     }
-    int result = frame_complete(f, cols, cols[d + 1] < 0 ? d + 1 : d + 2);
+    int result = complete(f, cols, d, targets, missing);
     if (result != GO_ON) return result;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
     result = check_target(f, cols[d], s->gp.transform);
     if (result != GO_ON) return result;
-    const int64_t complete = f->n_rows;
+    const int64_t all_complete = f->n_rows;
     result = fit_hold_rows(s, f, h);
     if (result != GO_ON) return result;
     long long kept = f->n_rows;
-    *all = kept < complete ? complete : 0;
+    *all = kept < all_complete ? all_complete : 0;
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");
-    for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
+    for (int64_t j = 0; j < targets && result == GO_ON; j++)
+        result = check_values(f, cols[fit_place(d, j)], true);
+    for (int64_t j = d - 1; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], false);
     if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
-    if (result == GO_ON && !s->gp.transform) tell_skewed(f, cols[d]);
+    if (result == GO_ON && !s->gp.transform && !s->outputs) tell_skewed(f, cols[d]);
     return result;
 }

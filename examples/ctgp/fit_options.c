@@ -28,9 +28,14 @@ int fit_read_settings(int argc, char **argv, settings *s)
     const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
                *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
                *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *limit = NULL,
-               *fraction = NULL, *last = NULL, *most = NULL, *transform = NULL;
+               *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL, *transform = NULL;
     const option options[] = {
-        { "--target", "NAME", "column to learn (required)", &s->target },
+        { "--target", "A,B,...", "column to learn, or several (required)", &s->target },
+        { "--outputs", "KIND",
+          "of several targets: each by itself (default), shared: one covariance for all, or joint: they also "
+          "learn from each other",
+          &outputs },
+        { "--rank", "R", "of the covariance between joint outputs (default 1)", &rank },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
         { "--drop", "A,B*,...", "columns to leave out", &s->drop },
         { "--categorical", "A,B*,...", "columns of codes, each of which is a level; text is one by itself",
@@ -87,6 +92,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     static const char *const precisions[] = { "full", "mixed" };
     static const char *const dtypes[] = { "f64", "f32" };
     static const char *const yes_no[] = { "yes", "no" };
+    static const char *const kinds_of_outputs[] = { "each", "shared", "joint" };
     const command c = {
         .name = "fit",
         .arguments = "TRAIN.csv --target NAME",
@@ -103,9 +109,11 @@ int fit_read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int kind = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
+    if (result == GO_ON) result = parse_choice("--outputs", outputs, kinds_of_outputs, 3, &kind);
+    if (result == GO_ON) result = parse_whole("--rank", rank, 1, CT_COV_MOST_RANK, &s->rank);
     if (result == GO_ON) result = transform_settings(transform, &s->gp.transform);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
@@ -127,6 +135,12 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if ((s->limits.lower || s->limits.upper) && !s->kernel)
         return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
                     s->limits.lower ? "--lower" : "--upper");
+    s->outputs = (ct_outputs_kind)kind;
+    if (rank && s->outputs != CT_OUTPUTS_JOINT)
+        return fail(CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
+    if (s->outputs && (s->gp.transform || s->season))
+        return fail(CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", outputs,
+                    s->season ? "--season" : "--transform");
     if (s->gp.transform && noise_in)
         return fail(
             CODE_USAGE,
@@ -141,6 +155,20 @@ int fit_read_settings(int argc, char **argv, settings *s)
     s->restarts_given = restarts;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);
+    if (s->outputs && (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis))
+        return fail(CODE_USAGE,
+                    "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
+                    outputs);
+    if (s->outputs && (noise || noise_in || noise_by))
+        return fail(CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each",
+                    outputs,
+                    noise      ? "--noise"
+                    : noise_in ? "--noise-column"
+                               : "--noise-by");
+    if (s->outputs == CT_OUTPUTS_SHARED && (by || p))
+        return fail(CODE_USAGE,
+                    "--outputs shared is fitted by the likelihood in full precision: leave %s out",
+                    by ? "--objective" : "--precision");
     if (s->gp.basis && (by || p))
         return fail(CODE_USAGE,
                     "--mean with a trend is fitted by the likelihood in full precision: leave %s out",

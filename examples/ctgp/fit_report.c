@@ -12,6 +12,15 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
+void fit_print_parameters(const ct_gp *gp)
+{
+    char value[64];
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        printf("  %-28s %s%s\n", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
+    }
+}
+
 void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
                       double nlml, score test)
 {
@@ -48,16 +57,12 @@ void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");
         json_parameters(stdout, gp);
-        printf("}\n");
+        printf("}");
         return;
     }
-    char value[64];
     if (ct_gp_transform(gp).kind)
         printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %s%s\n", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
-    }
+    if (!s->outputs) fit_print_parameters(gp);
     print_trend(gp, t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));

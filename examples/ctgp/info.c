@@ -217,16 +217,68 @@ static void print_json(ct_gp *gp, const column_range *range, bool factor, double
         printf(", ");
         json_sensitivity(each, gp);
     }
-    printf("}\n");
+    printf("}");
+}
+
+/* What is told of a model. */
+typedef struct telling {
+    const char *table, *features, *json;
+    uint64_t seed;
+    ct_csv_options how;
+} telling;
+
+/* Of one output; `text`: of the table, if there is one. */
+static int tell(ct_gp *gp, bool factor, const telling *w, source *text)
+{
+    ct_gp_numerics q;
+    double nlml = ct_gp_nlml_value(gp);
+    ct_status inspected = ct_gp_inspect(gp, &q);
+    sensitivity each = { 0 };
+    outliers far = { 0 };
+    frame table = { 0 };
+    column_range *range = NULL;
+    trend t;
+    int result = inspected == CT_ENOMEM ? fail_device(ct_gp_device(gp), NULL) : read_trend(gp, &t);
+    if (result == GO_ON) result = read_ranges(gp, &range);
+    if (result == GO_ON && w->table) result = frame_learned(&table, gp, text, &w->how);
+    if (result == GO_ON) result = outliers_find(&far, gp, w->table ? &table : NULL);
+    if (result == GO_ON && w->features) result = sensitivity_make(&each, gp, w->seed);
+    if (result == GO_ON)
+        (w->json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
+                                            w->features ? &each : NULL);
+    free(range);
+    outliers_free(&far);
+    frame_close(&table);
+    sensitivity_free(&each);
+    return result;
+}
+
+/* Of several outputs one after the other, or "outputs": [...] */
+static int tell_all(const model_file *m, const telling *w)
+{
+    const char *kind = outputs_name(ct_outputs_kind_of(m->outputs));
+    source text = { 0 };
+    int result = w->table ? source_open(&text, m->device, w->table) : GO_ON;
+    if (result == GO_ON && m->several && w->json) printf("{\"kind\": \"%s\", \"outputs\": [", kind);
+    if (result == GO_ON && m->several && !w->json)
+        printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), kind);
+    for (int64_t j = 0; j < m->n && result == GO_ON; j++) {
+        if (m->several) fputs(w->json ? j ? ", " : "" : "\n", stdout);
+        result = tell(m->gp[j], m->factor, w, &text);
+    }
+    if (result == GO_ON && w->json) fputs(m->several ? "]}\n" : "\n", stdout);
+    source_close(&text);
+    return result == GO_ON ? CODE_OK : result;
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *paths[2], *features = NULL, *seed_text = NULL;
+    const char *json = NULL, *paths[2], *features = NULL, *seed_text = NULL, *output = NULL;
     dialect d = { 0 };
-    ct_csv_options how;
+    telling t = { 0 };
     long seed = 0;
     const option options[] = {
+        OUTPUT_OPTION(output),
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
           &features },
         { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
@@ -246,37 +298,13 @@ int run_info(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_dialect(&d, &t.how);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
-    result = model_load(NULL, paths[0], &device, &gp);
-    if (result == GO_ON) {
-        ct_gp_numerics q;
-        bool factor = ct_gp_has_factor(gp);
-        double nlml = ct_gp_nlml_value(gp);
-        ct_status inspected = ct_gp_inspect(gp, &q);
-        sensitivity each = { 0 };
-        outliers far = { 0 };
-        frame table = { 0 };
-        column_range *range = NULL;
-        trend t;
-        result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
-        if (result == GO_ON) result = read_ranges(gp, &range);
-        if (result == GO_ON && paths[1]) result = frame_learned(&table, gp, paths[1], &how);
-        if (result == GO_ON) result = outliers_find(&far, gp, paths[1] ? &table : NULL);
-        if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
-        if (result == GO_ON)
-            (json ? print_json : print_text)(gp, range, factor, nlml, inspected ? NULL : &q, &t, &far,
-                                             features ? &each : NULL);
-        free(range);
-        outliers_free(&far);
-        frame_close(&table);
-        sensitivity_free(&each);
-        if (result == GO_ON) result = CODE_OK;
-    }
-    ct_gp_free(gp);
-    ct_device_close(device);
+    t.table = paths[1], t.features = features, t.seed = (uint64_t)seed, t.json = json;
+    model_file m;
+    result = model_open(&m, NULL, paths[0], output, false);
+    if (result == GO_ON) result = tell_all(&m, &t);
+    model_close(&m);
     return result;
 }

@@ -70,12 +70,12 @@ static int match(frame *f, const ct_gp *gp, const int64_t *cols, const double *x
         f->path, (long long)found + 1, (long long)n);
 }
 
-int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how)
+int frame_learned(frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
 {
     const int64_t d = ct_gp_dims(gp);
     double *x = NULL, *y = NULL, *largest = malloc((size_t)(d + 1) * sizeof *largest);
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = largest && cols ? frame_model(f, gp, path, how, cols)
+    int result = largest && cols ? frame_model(f, gp, t, how, cols)
                                  : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && cols[d] < 0) {
         frame_column(f, ct_gp_output(gp)->name);

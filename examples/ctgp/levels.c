@@ -36,6 +36,7 @@ void print_levels(const ct_gp *gp)
     const ct_cov_program *p = ct_kernel_program(ct_gp_kernel(gp));
     for (int32_t i = 0; i < p->n_nodes; i++) {
         const ct_cov_node *n = &ct_cov_nodes(p)[i];
-        if (n->code == CT_COV_INDEX) print_node(gp, n, ct_gp_input(gp, ct_cov_dims(p)[n->dims]));
+        if (n->code == CT_COV_INDEX)
+            print_node(gp, n, &ct_gp_get_options(gp).inputs[ct_cov_dims(p)[n->dims]]);
     }
 }

@@ -86,7 +86,8 @@ static int write_rows(const task *t, ct_device *device, const left_out *l)
     return result;
 }
 
-static void print_score(const task *t, const left_out *l, bool optimised, FILE *to)
+/* `target` NULL: the only one. */
+static void print_score(const task *t, const left_out *l, const char *target, bool optimised, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     char folds[48] = "";
@@ -95,39 +96,65 @@ static void print_score(const task *t, const left_out *l, bool optimised, FILE *
         nlpd -= l->rows[3 * i + 2];
         inside += l->sigmas[i] <= Z95;
     }
+    if (target && t->json) {
+        fputs("{\"target\": ", to);
+        json_string(to, target);
+        fputs(", ", to);
+    } else if (target) {
+        fprintf(to, "%s: ", target);
+    } else if (t->json) {
+        fputc('{', to);
+    }
     if (t->fold)
         snprintf(folds, sizeof folds, t->json ? " \"folds\": %lld," : " folds=%lld", (long long)t->n_folds);
     fprintf(to,
-            t->json ? "{\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+            t->json ? "\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
                     : "n=%lld%s rmse=%.6g nlpd=%.6g coverage95=%.4g",
             (long long)l->n, folds, sqrt(square / n), nlpd / n, inside / n);
     if (t->json)
-        fprintf(to, ", \"optimised_on\": %s}\n", optimised ? "true" : "false");
+        fprintf(to, ", \"optimised_on\": %s}", optimised ? "true" : "false");
     else
         fprintf(to, optimised ? " (optimised on: new rows do worse)\n" : "\n");
 }
 
-static int leave_out(task *t, ct_gp *gp)
+/* One of the model's outputs. */
+static int leave_out(task *t, const model_file *m, int64_t j, source *text)
 {
+    ct_gp *gp = m->gp[j];
     left_out l = { 0 };
-    int result = t->table ? frame_learned(&t->data, gp, t->table, &t->how) : GO_ON;
+    FILE *to = t->out && is_standard(t->out) ? stderr : stdout;
+    int result = t->table ? frame_learned(&t->data, gp, text, &t->how) : GO_ON;
     if (result == GO_ON) result = choose_folds(t, gp);
     if (result == GO_ON) result = left_out_make(&l, gp, t->fold);
     if (result == GO_ON && t->out) result = write_rows(t, ct_gp_device(gp), &l);
-    if (result == GO_ON) {
-        print_score(t, &l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO,
-                    t->out && is_standard(t->out) ? stderr : stdout);
-        result = CODE_OK;
-    }
+    if (result == GO_ON && m->n > 1 && t->json) fputs(j ? ", " : "{\"outputs\": [", to);
+    if (result == GO_ON)
+        print_score(t, &l, m->n > 1 ? ct_gp_output(gp)->name : NULL,
+                    ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
+    if (result == GO_ON && t->json) fputs(m->n == 1 ? "\n" : j + 1 < m->n ? "" : "]}\n", to);
     left_out_free(&l);
     frame_close(&t->data);
     free(t->fold);
+    t->fold = NULL;
     return result;
+}
+
+static int leave_out_all(task *t, const model_file *m)
+{
+    source text = { 0 };
+    if (m->joint && (t->folds || t->by))
+        return fail(CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
+                    t->by ? "--by" : "--folds");
+    int result = t->table ? source_open(&text, m->device, t->table) : GO_ON;
+    for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = leave_out(t, m, j, &text);
+    source_close(&text);
+    if (result == GO_ON) tell_joint(m);
+    return result == GO_ON ? CODE_OK : result;
 }
 
 int run_loo(int argc, char **argv)
 {
-    const char *device_name = NULL, *folds = NULL, *seed = NULL, *paths[2];
+    const char *device_name = NULL, *folds = NULL, *seed = NULL, *output = NULL, *paths[2];
     task t = { 0 };
     dialect d = { 0 };
     const option options[] = {
@@ -137,6 +164,7 @@ int run_loo(int argc, char **argv)
         { "--seed", "S", "of the folds; 0 unless given", &seed },
         { "--out", "FILE.csv",
           "where to write columns mean, std, log_density, a row for each row; - is standard output", &t.out },
+        OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &t.json },
@@ -176,11 +204,9 @@ int run_loo(int argc, char **argv)
         result = fail(CODE_USAGE,
                       "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s", t.by);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
-    result = model_load(device_name, t.path, &device, &gp);
-    if (result == GO_ON) result = leave_out(&t, gp);
-    ct_gp_free(gp);
-    ct_device_close(device);
+    model_file m;
+    result = model_open(&m, device_name, t.path, output, t.out != NULL);
+    if (result == GO_ON) result = leave_out_all(&t, &m);
+    model_close(&m);
     return result;
 }

@@ -7,17 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp)
-{
-    *gp = NULL;
-    *device = NULL;
-    int result = many_device(&device_name);
-    if (result != GO_ON) return result;
-    *device = ct_device_open(device_name);
-    if (!ct_device_status(*device)) *gp = ct_gp_load_for(*device, path, many());
-    return *gp ? GO_ON : fail_device(*device, NULL);
-}
-
 const char *kernel_text(const ct_gp *gp, char *text, size_t size)
 {
     ct_kernel_print(ct_gp_kernel(gp), false, text, size);
@@ -29,12 +18,17 @@ const char *precision_name(ct_precision precision)
     return precision == CT_PRECISION_MIXED ? "mixed" : "full";
 }
 
+const char *outputs_name(ct_outputs_kind kind)
+{
+    return kind == CT_OUTPUTS_JOINT ? "joint" : kind == CT_OUTPUTS_SHARED ? "shared" : "each";
+}
+
 const char *kind_name(ct_column_kind kind)
 {
     return kind == CT_COLUMN_CATEGORY ? "category" : kind == CT_COLUMN_TIME ? "time" : "number";
 }
 
-int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols)
+int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 2) * sizeof *names);
@@ -50,7 +44,9 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
     ct_csv_options as_model = *how;
     as_model.columns = columns;
     as_model.n_columns = noise ? d + 2 : d + 1;
-    if (result == GO_ON) result = frame_open(f, ct_gp_device(gp), path, &as_model, names, as_model.n_columns);
+    if (result == GO_ON) result = frame_parse(f, t, &as_model, names, as_model.n_columns);
+    if (result == GO_ON && !t->told) frame_tell_notes(f);
+    t->told = true;
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;
@@ -62,8 +58,7 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
     return result;
 }
 
-/* The rows of a model's noise. Without their column new observations have the average noise. */
-static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     const char *name = noise_name(gp), *column = noise_column(kind, name);
@@ -81,12 +76,12 @@ static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool require
     return column ? CODE_DATA : fail(CODE_DATA, "the model does not say which column holds the noise");
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
+int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise)
 {
     int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = cols ? frame_model(f, gp, path, how, cols)
+    int result = cols ? frame_model(f, gp, t, how, cols)
                       : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && y && cols[d] < 0) {
         frame_column(f, ct_gp_output(gp)->name);
@@ -102,7 +97,7 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
     if (result == GO_ON && y) *y = frame_tensor(f, &target, 1, ct_gp_dtype(gp));
     if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
-    if (result == GO_ON && noise) result = take_noise(f, gp, told, y != NULL, noise);
+    if (result == GO_ON && noise) result = frame_take_noise(f, gp, told, y != NULL, noise);
     free(cols);
     return result;
 }
@@ -195,11 +190,11 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tenso
     return result;
 }
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
+int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
 {
     *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *noise = NULL;
-    int result = frame_inputs(&p->data, gp, path, how, &X, NULL, &noise);
+    int result = frame_inputs(&p->data, gp, t, how, &X, NULL, &noise);
     if (result == GO_ON) {
         p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
         if (p->target >= 0) result = check_target(&p->data, p->target, ct_gp_transform(gp).kind);

@@ -59,11 +59,12 @@ static bool ends_with(const char *text, const char *end)
 
 int run_plot(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *unseen = NULL, *paths[2];
+    const char *out = NULL, *device_name = NULL, *unseen = NULL, *output = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.svg|png", "the picture (required)", &out },
+        OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
@@ -95,21 +96,22 @@ int run_plot(int argc, char **argv)
     result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
+    model_file m;
+    source t = { 0 };
     prediction p = { 0 };
     fate *fates = NULL;
-    result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = frame_fates(&p.data, gp, &fates);
-    if (result == GO_ON) result = draw(gp, paths[0], &p, fates, out, png);
+    result = model_open(&m, device_name, paths[0], output, true);
+    if (result == GO_ON) result = source_open(&t, m.device, paths[1]);
+    if (result == GO_ON) result = prediction_make(&p, m.gp[0], &t, &how);
+    source_close(&t);
+    if (result == GO_ON) result = frame_fates(&p.data, m.gp[0], &fates);
+    if (result == GO_ON) result = draw(m.gp[0], paths[0], &p, fates, out, png);
     if (result == GO_ON) {
         printf("picture=%s\n", out);
         result = CODE_OK;
     }
     free(fates);
     prediction_free(&p);
-    ct_gp_free(gp);
-    ct_device_close(device);
+    model_close(&m);
     return result;
 }

@@ -70,35 +70,46 @@ static void add_median(const ct_gp *gp, band *bands, int64_t *n)
 
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* One row for each row of the data: mean, std, and the bands; NaN where an input is missing. */
-static double *output_rows(const prediction *p, const band *bands, int64_t n)
+/* Of one output, into its columns of rows with `cols`: mean, std, and the bands; NaN where an input is
+ * missing. */
+static void fill_rows(const prediction *p, const band *bands, int64_t n, int64_t cols, double *rows)
 {
-    const int64_t all = ct_table_rows(p->data.table), cols = 2 + n;
-    double *rows = malloc((size_t)(cols * all) * sizeof *rows);
-    if (!rows) return NULL;
-    for (int64_t i = 0; i < cols * all; i++) rows[i] = NAN;
+    for (int64_t i = 0; i < ct_table_rows(p->data.table); i++)
+        for (int64_t c = 0; c < 2 + n; c++) rows[cols * i + c] = NAN;
     for (int64_t k = 0; k < p->data.n_rows; k++) {
         double *row = rows + cols * p->data.rows[k];
         prediction_moments(p, k, &row[0], &row[1]);
         for (int64_t i = 0; i < n; i++) row[2 + i] = prediction_quantile(p, k, bands[i].z);
     }
-    return rows;
 }
 
-static int write_rows(const prediction *p, const text_columns *kept, const band *bands, int64_t n,
-                      const char *out)
+/* Of several outputs with the name before each column. */
+static char *column_name(const model_file *m, int64_t j, const char *what)
 {
-    const int64_t all = ct_table_rows(p->data.table);
-    const char **columns = malloc((size_t)(2 + n) * sizeof *columns);
-    double *rows = columns ? output_rows(p, bands, n) : NULL;
-    int result = CODE_MEMORY;
-    if (rows) {
-        columns[0] = "mean", columns[1] = "std";
-        for (int64_t i = 0; i < n; i++) columns[2 + i] = bands[i].name;
-        result = table_write(p->data.device, kept, rows, all, 2 + n, columns, out);
-    } else {
-        fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    const char *name = m->n > 1 ? ct_gp_output(m->gp[j])->name : "";
+    const size_t size = strlen(name) + strlen(what) + 2;
+    char *text = malloc(size);
+    if (text) snprintf(text, size, "%s%s%s", name, m->n > 1 ? "_" : "", what);
+    return text;
+}
+
+static int write_rows(const model_file *m, const prediction *p, const text_columns *kept, const band *bands,
+                      int64_t n, const char *out)
+{
+    const int64_t all = ct_table_rows(p->data.table), cols = m->n * (2 + n);
+    char **columns = calloc((size_t)cols, sizeof *columns);
+    double *rows = malloc((size_t)(cols * all + 1) * sizeof *rows);
+    bool good = columns && rows;
+    for (int64_t c = 0; c < cols && good; c++) {
+        const int64_t k = c % (2 + n);
+        columns[c] = column_name(m, c / (2 + n), k == 0 ? "mean" : k == 1 ? "std" : bands[k - 2].name);
+        good = columns[c];
     }
+    for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
+    const int result =
+        good ? table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out)
+             : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    for (int64_t c = 0; c < cols && columns; c++) free(columns[c]);
     free(rows);
     free(columns);
     return result;
@@ -117,7 +128,7 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
             fputs("null", out);
         else
             json_string(out, target);
-        fputs("}\n", out);
+        fputs("}", out);
     } else if (n)
         fprintf(out, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", n, s.rmse, s.mae, s.nlpd,
                 s.coverage95);
@@ -125,10 +136,33 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
         printf("n=0 rows=%lld: there is no value of the target '%s' to score by\n", rows, target);
 }
 
+/* Of several outputs a line for each, or "outputs": [...] */
+static void print_scores(const model_file *m, const prediction *p, bool json, FILE *out)
+{
+    if (json && m->n > 1) fputs("{\"outputs\": [", out);
+    for (int64_t j = 0; j < m->n; j++) {
+        const char *name = ct_gp_output(m->gp[j])->name;
+        if (json && j) fputs(", ", out);
+        if (!json && m->n > 1 && (out == stdout || prediction_score(&p[j]).n)) fprintf(out, "%s: ", name);
+        print_score(&p[j], name, json, out);
+    }
+    if (json) fputs(m->n > 1 ? "]}\n" : "\n", out);
+}
+
+/* Of all outputs, from one reading of the table. */
+static int predict_all(const model_file *m, const char *path, const ct_csv_options *how, prediction *p)
+{
+    source t;
+    int result = source_open(&t, m->device, path);
+    for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = prediction_make(&p[j], m->gp[j], &t, how);
+    source_close(&t);
+    return result;
+}
+
 int run_predict(int argc, char **argv)
 {
-    const char *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL,
-               *quantiles = NULL, *keep = NULL;
+    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2],
+               *levels = NULL, *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -138,6 +172,7 @@ int run_predict(int argc, char **argv)
         { "--keep", "A,B*,...", "columns of DATA.csv to write before them, as they are written there",
           &keep },
         DIALECT_OPTIONS(d),
+        OUTPUT_OPTION(output),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
@@ -151,7 +186,9 @@ int run_predict(int argc, char **argv)
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
             "DATA.csv may be a pipe, or - for standard input. Where the target's column is there, a line\n"
             "n=... rmse=... mae=... nlpd=... coverage95=... is printed as well: on standard output with\n"
-            "--out FILE.csv, else on standard error. After fit --transform there is a column median, too.",
+            "--out FILE.csv, else on standard error. After fit --transform there is a column median, too. Of "
+            "a\n"
+            "model with several outputs every column and line has the output's name before it: y1_mean, ...",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -169,25 +206,26 @@ int run_predict(int argc, char **argv)
         return result;
     }
     if (!out) out = "-";
-    ct_device *device;
-    ct_gp *gp;
-    prediction p = { 0 };
+    model_file m;
+    prediction *p = NULL;
     text_columns kept = { 0 };
     how.texts = keep != NULL;
-    result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) add_median(gp, bands, &n);
-    if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = frame_keep(&p.data, keep, &kept);
-    if (result == GO_ON) result = write_rows(&p, &kept, bands, n, out);
+    result = model_open(&m, device_name, paths[0], output, false);
+    if (result == GO_ON) add_median(m.gp[0], bands, &n);
+    if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
+        result = fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
+    if (result == GO_ON) result = predict_all(&m, paths[1], &how, p);
+    if (result == GO_ON) result = frame_keep(&p->data, keep, &kept);
+    if (result == GO_ON) result = write_rows(&m, p, &kept, bands, n, out);
     if (result == GO_ON) {
-        frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
-        print_score(&p, ct_gp_output(gp)->name, json != NULL, is_standard(out) ? stderr : stdout);
+        frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
+        print_scores(&m, p, json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     free(bands);
     text_columns_free(&kept);
-    prediction_free(&p);
-    ct_gp_free(gp);
-    ct_device_close(device);
+    for (int64_t j = 0; j < m.n && p; j++) prediction_free(&p[j]);
+    free(p);
+    model_close(&m);
     return result;
 }

@@ -77,7 +77,10 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
     ct_device *device = ct_gp_device(gp);
     frame data = { 0 };
     ct_tensor *X = NULL, *given = NULL, *samples = NULL;
-    int result = frame_inputs(&data, gp, path, how, &X, NULL, noisy ? &given : NULL);
+    source t;
+    int result = source_open(&t, device, path);
+    if (result == GO_ON) result = frame_inputs(&data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
+    source_close(&t);
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
@@ -100,7 +103,7 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
 int run_sample(int argc, char **argv)
 {
     const char *unseen = NULL, *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL,
-               *noisy = NULL, *paths[2];
+               *noisy = NULL, *output = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -110,6 +113,7 @@ int run_sample(int argc, char **argv)
           &out },
         { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
         DIALECT_OPTIONS(d),
+        OUTPUT_OPTION(output),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
@@ -141,11 +145,9 @@ int run_sample(int argc, char **argv)
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
-    result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = draw(gp, paths[1], &how, count, seed, noisy != NULL, out);
-    ct_gp_free(gp);
-    ct_device_close(device);
+    model_file m;
+    result = model_open(&m, device_name, paths[0], output, true);
+    if (result == GO_ON) result = draw(m.gp[0], paths[1], &how, count, seed, noisy != NULL, out);
+    model_close(&m);
     return result == GO_ON ? CODE_OK : result;
 }

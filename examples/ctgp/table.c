@@ -31,7 +31,10 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
         print_text(to, k->names[j]);
         fputc(',', to);
     }
-    for (int64_t j = 0; j < cols; j++) fprintf(to, "%s%s", j ? "," : "", names[j]);
+    for (int64_t j = 0; j < cols; j++) {
+        if (j) fputc(',', to);
+        print_text(to, names[j]);
+    }
     fputc('\n', to);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < k->n; j++) {

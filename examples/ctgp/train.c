@@ -224,19 +224,42 @@ static int fail_fit(const ct_device *device)
     return fail(CODE_MEMORY, "%s; --max-rows draws them", message);
 }
 
+/* Of fits of n rows. NULL in `iteration`: no memory, which is told. */
+static watch start_watch(const ct_fit_options *how, patience most, int64_t n, int models)
+{
+    const int starts = how->restarts + 1;
+    const watch w = { .quiet = most.quiet,
+                      .end = most.seconds ? now() + (double)most.seconds : 0,
+                      .terminal = isatty(STDERR_FILENO),
+                      .checkpoint = how->checkpoint,
+                      .n = n,
+                      .objective = how->objective,
+                      .steps = usual_steps(how),
+                      .starts = starts,
+                      .iteration = calloc((size_t)models * (size_t)starts, sizeof *w.iteration) };
+    if (!w.iteration) fail(CODE_MEMORY, "no memory for %d starts", models * starts);
+    if (w.iteration) watch_signals();
+    return w;
+}
+
+/* What a fit came to: GO_ON with a model to keep. */
+static int conclude(const watch *w, ct_status status, const ct_device *device, bool kept, patience most)
+{
+    if (!status) return GO_ON;
+    if (status != CT_ESTOPPED) return fail_fit(device);
+    if (!kept) return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
+    if (w->late)
+        fprintf(stderr, "ctgp: the %ld s of --time-limit are over; the best model so far is kept\n",
+                most.seconds);
+    else
+        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    return GO_ON;
+}
+
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e)
 {
-    int starts = how->fit.restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
-    watch w = { .quiet = most.quiet,
-                .end = most.seconds ? now() + (double)most.seconds : 0,
-                .terminal = isatty(STDERR_FILENO),
-                .checkpoint = how->fit.checkpoint,
-                .n = ct_tensor_dim(X, 0),
-                .objective = how->fit.objective,
-                .steps = usual_steps(&how->fit),
-                .starts = starts,
-                .iteration = calloc((size_t)models * (size_t)starts, sizeof *w.iteration) };
+    watch w = start_watch(&how->fit, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
     ct_gp_choose_options shown = *how;
     ct_status status;
     shown.fit.progress = on_step;
@@ -245,9 +268,8 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
     *gp = NULL;
     if (!w.iteration) {
         ct_kernel_free(kernel);
-        return fail(CODE_MEMORY, "no memory for %d starts", models * starts);
+        return CODE_MEMORY;
     }
-    watch_signals();
     if (kernel) {
         *gp = ct_gp_new(X, y, kernel, options);
         const int bounded = *gp ? set_bounds(*gp, limits) : GO_ON;
@@ -260,14 +282,35 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, c
         status = choose(&w, X, y, options, &shown, gp, e);
     }
     free(w.iteration);
-    if (!status) return GO_ON;
-    if (status != CT_ESTOPPED) return fail_fit(ct_tensor_device(X));
-    if (!*gp || !e->iterations)
-        return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
-    if (w.late)
-        fprintf(stderr, "ctgp: the %ld s of --time-limit are over; the best model so far is kept\n",
-                most.seconds);
-    else
-        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
-    return GO_ON;
+    return conclude(&w, status, ct_tensor_device(X), *gp && e->iterations, most);
+}
+
+int train_outputs(ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
+                  const ct_outputs_options *options, const ct_fit_options *how, patience most, ct_outputs **o,
+                  effort *e)
+{
+    watch w = start_watch(how, most, ct_tensor_dim(X, 0), 1);
+    ct_fit_options shown = *how;
+    shown.progress = on_step;
+    shown.context = &w;
+    *e = (effort){ 0 };
+    *o = NULL;
+    if (!w.iteration) {
+        ct_kernel_free(kernel);
+        return CODE_MEMORY;
+    }
+    *o = ct_outputs_new(X, Y, kernel, options);
+    ct_gp *whole = ct_outputs_whole(*o);
+    int result = whole ? set_bounds(whole, limits) : fail_fit(ct_tensor_device(X));
+    if (result == GO_ON) {
+        const ct_status status = ct_outputs_fit(*o, &shown);
+        const ct_fit_report r = ct_gp_report(whole);
+        end_line(&w);
+        *e = (effort){
+            .iterations = r.iterations, .evaluations = r.evaluations, .starts = w.starts, .seconds = r.seconds
+        };
+        result = conclude(&w, status, ct_tensor_device(X), e->iterations, most);
+    }
+    free(w.iteration);
+    return result;
 }

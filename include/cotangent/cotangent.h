@@ -13,6 +13,7 @@
 #include <cotangent/maps.h>
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
+#include <cotangent/outputs.h>
 #include <cotangent/profiles.h>
 #include <cotangent/season.h>
 #include <cotangent/status.h>

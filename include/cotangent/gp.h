@@ -486,8 +486,8 @@ CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_t
  * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
  * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
  * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
- * determines its rows, or a coefficient of a trend. [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer
- * 2021] */
+ * determines its rows, or a coefficient of a trend. CT_EUNSUPPORTED: a model of joint outputs (outputs.h).
+ * [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
 CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                       ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to

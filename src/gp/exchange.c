@@ -29,10 +29,10 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
 {
     if (!X) return ct_device_fail(gp->device, CT_EINVAL, "%s is NULL", what);
-    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != gp->d)
+    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != ct__gp_cols(gp))
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld columns in %d dimensions, must be (rows, %lld) as in training", what,
-                              (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)gp->d);
+                              (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)ct__gp_cols(gp));
     return ct__gp_check_numbers(gp, X, what);
 }
 

@@ -21,6 +21,11 @@ static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
         return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                               "ct_gp_fit: %s there is only the likelihood in full precision",
                               gp->basis ? "with a basis" : "over many processes");
+    if (other && gp->shared)
+        return ct_device_fail(
+            gp->device, CT_EUNSUPPORTED,
+            "ct_outputs_fit: outputs that share their covariance are fitted by the likelihood "
+            "in full precision");
     if (gp->n < 2)
         return ct_device_fail(gp->device, CT_EINVAL,
                               "ct_gp_fit: one row cannot tell the parameters: give at least 2");
@@ -76,7 +81,12 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
 {
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
     if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
-    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp);
+    const uint64_t outputs =
+        gp->shared ? (uint64_t)ct_tensor_count(gp->shared) * ct_dtype_size(gp->dtype) : 0;
+    const uint64_t rows = gp->in_grid ? (uint64_t)(gp->n / gp->in_grid) : 0,
+                   grid = 12 * rows * rows * ct_dtype_size(gp->dtype);
+    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp) + 4 * outputs +
+           grid;
 }
 
 /* Into *f; release with conclude. A failure is the fit's. */

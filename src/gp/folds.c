@@ -207,6 +207,8 @@ ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, 
     ct_status s = CT_OK;
     if (!gp) return CT_EINVAL;
     if (!fold) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_cross_validate: fold is NULL");
+    if (gp->lens)
+        return ct__lens_refuse(gp, "ct_gp_cross_validate", "its rows are left out one by one (ct_gp_loo)");
     ct__gp_enter(gp);
     for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
     if (!s)

@@ -50,9 +50,10 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     ct_status s = CT_OK;
     if (!gp) return CT_EINVAL;
     ct__gp_enter(gp);
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], ct__gp_rows(gp), what[k]);
     if (!s) s = parts_of(gp, part);
     if (!s) predict(gp, part);
+    for (int k = 0; k < 3 && !s; k++) ct__lens_pick(gp, part[k], 1);
     for (int k = 0; k < 3 && !s; k++)
         if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);
     free(part[0]);
@@ -64,8 +65,9 @@ ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum)
     double *part[3];
     ct_status s = parts_of(gp, part);
     if (!s && densities) predict(gp, part);
+    for (int k = 0; k < 3 && !s && densities; k++) ct__lens_pick(gp, part[k], 1);
     *sum = 0;
-    for (int64_t i = 0; i < gp->n && !s; i++)
+    for (int64_t i = 0; i < (densities ? ct__gp_rows(gp) : gp->n) && !s; i++)
         *sum += densities ? part[2][i] : part[1][i] / part[2][i] * part[1][i];
     free(part[0]);
     if (s || isfinite(*sum)) return s;
@@ -99,9 +101,9 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
         return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_loo_without: an argument is NULL or negative");
     *log_density = NAN;
     for (int64_t k = 0; k < count; k++)
-        if (columns[k] < 0 || columns[k] >= gp->d)
+        if (columns[k] < 0 || columns[k] >= ct__gp_cols(gp))
             return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_loo_without: column %lld of %lld",
-                                  (long long)columns[k], (long long)gp->d);
+                                  (long long)columns[k], (long long)ct__gp_cols(gp));
     ct__gp_enter(gp);
     ct_gp *without = ct_gp_copy(gp);
     if (!without) return ct__gp_leave(gp, ct_last_status(gp->device));

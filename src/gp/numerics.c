@@ -42,16 +42,16 @@ static ct_status read_diagonal(inspection *q)
 /* Row i of k(X, X) up to the diagonal: sums of both triangles, and the row most like it. */
 static void take_row(inspection *q, int64_t i, const double *row)
 {
-    ct_gp_near near = { .row = i };
+    ct_gp_near near = { .row = ct__lens_row(q->gp, i) };
     q->root[i] = sqrt(row[i]);
     for (int64_t j = 0; j < i; j++) {
         double size = fabs(row[j]), scale = q->root[i] * q->root[j];
         q->sum[i] += size;
         q->sum[j] += size;
-        if (scale > 0 && row[j] > near.correlation * scale) {
-            near.correlation = fmin(row[j] / scale, 1);
-            near.like = j;
-        }
+        const int64_t like = scale > 0 && row[j] > near.correlation * scale ? ct__lens_row(q->gp, j) : -1;
+        if (like < 0 || near.row < 0) continue;
+        near.correlation = fmin(row[j] / scale, 1);
+        near.like = like;
     }
     if (near.correlation < 1 - NEAR) return;
     int64_t k = q->report->near_rows++;
@@ -154,10 +154,11 @@ static ct_status read_pivots(inspection *q)
     q->report->smallest_pivot = INFINITY;
     for (int64_t i = 0; i < q->gp->n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
+        const int64_t row = ct__lens_row(q->gp, i);
         q->logs += log(q->v[i]);
-        if (pivot >= q->report->smallest_pivot) continue;
+        if (row < 0 || pivot >= q->report->smallest_pivot) continue;
         q->report->smallest_pivot = pivot;
-        q->report->pivot_row = i;
+        q->report->pivot_row = row;
     }
     return s;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cotangent/outputs.h>
+
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
 #include "gp/model/trend.h"
@@ -122,6 +124,9 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
         goal.factor ? (ct_var){ 0 }
         : gp->trend ? ct__gp_restricted(gp->kernel, g.theta, g.X, g.residual, g.variance,
                                         ct_constant(gp->tape, gp->H))
+        : gp->shared
+            ? ct_outputs_nlml_shared(gp->kernel, g.theta, g.X, ct_constant(gp->tape, gp->shared), g.variance)
+        : gp->in_grid && !mixed && !loo ? ct__joint_nlml(gp, g.theta, g.residual, g.noise, jitter)
         : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
         : grid.group ? ct__gp_nlml_on(&grid, gp->kernel, g.theta, g.X, g.residual, g.variance)
         : loo        ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)

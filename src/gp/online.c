@@ -38,8 +38,7 @@ static ct_status update(ct_gp *gp, ct_gp *fresh, const int64_t *gone, int64_t co
     return CT_OK;
 }
 
-/* α and the likelihood that go with a new L. CT_ENUMERIC where they are nothing but rounding. */
-static ct_status complete(ct_gp *gp)
+ct_status ct__gp_complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
     ct__graph g = ct__gp_present(gp, gp->factor.jitter);
@@ -86,12 +85,14 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     if (!s) s = ct__target_sum_slopes(&fresh);
     fresh.trend = NULL;
+    fresh.shared = NULL; /* the outputs have their own */
+    fresh.in_grid = 0;
     fresh.H = fresh.detrended = NULL;
     if (!s && gp->basis) s = ct__trend_make(&fresh, false);
     fresh.factor = (ct__gp_factor){ .jitter = gp->factor.jitter };
     if (!s && gp->factor.ready && quicker(gp, gone, count)) s = update(gp, &fresh, gone, count);
     *gp = fresh;
-    if (!s && gp->factor.L) s = complete(gp);
+    if (!s && gp->factor.L) s = ct__gp_complete(gp);
     if (s == CT_ENUMERIC || (!s && before.factor.ready && !gp->factor.L)) {
         ct__gp_drop_factor(gp);
         s = ct__gp_factorise(gp);
@@ -122,6 +123,7 @@ static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const ch
 
 static ct_status check_alone(const ct_gp *gp, const char *who)
 {
+    if (gp->lens) return ct__lens_refuse(gp, who, "ct_outputs_append adds rows to all outputs");
     if (ct__group_is_one(gp->options.group)) return CT_OK;
     return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                           "%s: a model over many processes keeps its rows: make a new one", who);

@@ -44,7 +44,7 @@ static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 /* x[0..d) as a constant, for broadcasting over rows. */
 static ct_var row(const ct_gp *gp, ct_tape *tape, const double *x)
 {
-    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(gp->d), x), false);
+    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(ct__gp_cols(gp)), x), false);
 }
 
 static ct_status usable(ct_gp *gp, ct_var Xs)
@@ -56,11 +56,11 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
         ct_tape_fail(tape, CT_EINVAL, "ct_gp_posterior: the model is NULL");
     else if (ct_tape_device(tape) != gp->device)
         ct_tape_fail(tape, CT_EDEVICE, "ct_gp_posterior: Xs lives on another device than the model");
-    else if (shape.ndim != 2 || shape.dim[1] != gp->d)
+    else if (shape.ndim != 2 || shape.dim[1] != ct__gp_cols(gp))
         ct_tape_fail(
             tape, CT_ESHAPE,
             "ct_gp_posterior: Xs has %lld columns in %d dimensions, must be (m, %lld) as in training",
-            (long long)(shape.ndim ? shape.dim[shape.ndim - 1] : 1), shape.ndim, (long long)gp->d);
+            (long long)(shape.ndim ? shape.dim[shape.ndim - 1] : 1), shape.ndim, (long long)ct__gp_cols(gp));
     else if (ct_var_dtype(Xs) != gp->dtype)
         ct_tape_fail(tape, CT_EDTYPE, "ct_gp_posterior: Xs is %s, the model %s: convert with ct_cast",
                      ct_dtype_name(ct_var_dtype(Xs)), ct_dtype_name(gp->dtype));
@@ -75,6 +75,10 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
     if (usable(gp, Xs)) return;
     const double unit = gp->y_scale * gp->y_scale;
     ct_var at = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
+    if (gp->lens) {
+        ct_var code = ct_scalar(Xs.tape, gp->dtype, (double)gp->lens->code);
+        at = ct_concat((ct_var[]){ at, ct_broadcast_to(code, ct_shape2(ct_var_shape(Xs).dim[0], 1)) }, 2, 1);
+    }
     ct__posterior p = ct__posterior_of(gp, at, variance != NULL);
     if (mean)
         *mean = ct__finite(ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift),

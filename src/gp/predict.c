@@ -155,7 +155,7 @@ static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor 
     ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
     if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
-    r.points = ct__gp_table(gp, Xs, ct_shape2(r.m, gp->d), "Xs", gp->shift, gp->scale, NULL, false);
+    r.points = ct__gp_points(gp, Xs);
     s = r.points ? ct__gp_check_out(gp, mean, r.m, "mean") : ct_last_status(gp->device);
     if (!s) s = r.kind == EACH ? ct__gp_check_out(gp, more, r.m, "variance") : check_joint(&r, more);
     r.rows = r.kind == EACH || s ? 1 : ct_tensor_dim(more, 0);

@@ -18,7 +18,7 @@ typedef struct sample {
 
 static ct_status make_room(sample *s)
 {
-    const uint64_t n = (uint64_t)s->n, d = (uint64_t)s->gp->d;
+    const uint64_t n = (uint64_t)s->n, d = (uint64_t)ct__gp_cols(s->gp);
     double *all = n < INT64_MAX / 64 / d ? ct__gp_alloc(s->gp->device, 3 * n * (d + 1), sizeof *all) : NULL;
     if (!all)
         return ct_device_fail(s->gp->device, CT_ENOMEM, "ct_gp_sobol: no memory for %lld points",
@@ -32,13 +32,13 @@ static ct_status make_room(sample *s)
 static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t stream, double *points)
 {
     const ct_gp *gp = s->gp;
-    const int64_t d = gp->d;
+    const int64_t d = ct__gp_cols(gp);
     ct_status status =
         ct__gp_unload(ct_rand_uniform(gp->device, CT_F64, ct_shape2(s->n, d), seed, stream), points);
     for (int64_t i = 0; i < s->n * d && !status; i++) {
         int64_t row = (int64_t)(points[i] * (double)gp->n);
         if (row > gp->n - 1) row = gp->n - 1;
-        points[i] = gp->shift[i % d] + gp->scale[i % d] * x[row * d + i % d];
+        points[i] = gp->shift[i % d] + gp->scale[i % d] * x[row * gp->d + i % d];
     }
     return status;
 }
@@ -47,7 +47,7 @@ static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t 
 static ct_status evaluate(const sample *s, const double *points, double *f)
 {
     ct_gp *gp = s->gp;
-    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, gp->d), points),
+    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, ct__gp_cols(gp)), points),
               *mean = ct_empty(gp->device, CT_F64, ct_shape1(s->n));
     ct_status status = X && mean ? ct_gp_predict(gp, X, mean, NULL) : CT_ENOMEM;
     if (!status) status = ct__gp_read(mean, f);
@@ -73,7 +73,7 @@ static void moments(const sample *s, double *mean, double *variance)
 static ct_status index_of(const sample *s, int64_t j, double mean, double variance, double *first,
                           double *total)
 {
-    const int64_t d = s->gp->d;
+    const int64_t d = ct__gp_cols(s->gp);
     for (int64_t i = 0; i < s->n * d; i++) s->mixed[i] = i % d == j ? s->B[i] : s->A[i];
     const ct_status status = evaluate(s, s->mixed, s->f_mixed);
     double products = 0, squares = 0;
@@ -100,7 +100,7 @@ static ct_status indices(ct_gp *gp, int64_t samples, uint64_t seed, double *firs
     if (!status && !(variance > 1e-20 * gp->y_spread * gp->y_spread && isfinite(variance)))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "ct_gp_sobol: the posterior mean is the same everywhere: no input matters");
-    for (int64_t j = 0; j < gp->d && !status; j++)
+    for (int64_t j = 0; j < ct__gp_cols(gp) && !status; j++)
         status = index_of(&s, j, mean, variance, &first[j], &total[j]);
     free(s.A);
     free(x);
@@ -115,6 +115,6 @@ ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *first, 
                               "ct_gp_sobol: an output is NULL, or there are not 2 samples");
     ct__gp_enter(gp);
     const ct_status status = ct__gp_leave(gp, indices(gp, samples, seed, first, total));
-    for (int64_t j = 0; j < gp->d && status; j++) first[j] = total[j] = NAN;
+    for (int64_t j = 0; j < ct__gp_cols(gp) && status; j++) first[j] = total[j] = NAN;
     return status;
 }

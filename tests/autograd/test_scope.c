@@ -148,6 +148,7 @@ static void refuse(ct_call *c, int which)
     case 20: (void)ct_call_item(c, a); break;
     case 21: ct_prim_where(c, half, a, a, out); break;
     case 22: ct_prim_gather(c, half, whole, half); break;
+    case 23: ct_prim_eigen(c, square, out); break;
     }
 }
 
@@ -178,6 +179,7 @@ static void every_mistake_has_words(void **state)
         "an item needs a tensor of one element",
         "a primitive's condition is bf16",
         "a primitive was given bf16, it takes f64 or f32",
+        "eigenvalues are (1, n) for each matrix",
     };
     for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
         ct_call *c = ct_scope_open(tape, "mistake");

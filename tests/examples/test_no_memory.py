@@ -34,7 +34,15 @@ COMMANDS = {
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
     "fit within bounds": [*FIT, "--kernel", "rbf", "--lower", "noise.*=0.1", "--upper", "rbf.lengthscale=3"],
     "fit with a test": [*FIT, "--kernel", "rbf", "--test-fraction", "0.3", "--max-rows", "6"],
+    "fit of each of two": [*FIT[:3], "y,b", *FIT[4:], "--kernel", "rbf"],
+    "fit of shared outputs": [*FIT[:3], "y,b", *FIT[4:], "--outputs", "shared"],
+    "fit of joint outputs": [*FIT[:3], "y,b", *FIT[4:], "--outputs", "joint", "--kernel", "rbf"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
+    "predict of joint outputs": ["predict", "joint.ctgp", "t.csv", "--out", "out.csv"],
+    "predict of shared outputs": ["predict", "shared.ctgp", "t.csv", "--json"],
+    "info of joint outputs": ["info", "joint.ctgp"],
+    "loo of joint outputs": ["loo", "joint.ctgp"],
+    "append to joint outputs": ["append", "joint.ctgp", "t.csv", "--model", "out.ctgp"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
     "predict --keep": ["predict", "m.ctgp", "t.csv", "--keep", "y,a", "--out", "out.csv"],
     "predict with given noise": ["predict", "noise.ctgp", "t.csv", "--out", "out.csv"],
@@ -57,8 +65,11 @@ MODELS = {
     "m.ctgp": ["--features", "a,b"],
     "line.ctgp": ["--features", "a"],
     "noise.ctgp": ["--features", "b", "--noise-column", "a"],
+    "shared.ctgp": ["--outputs", "shared", "--kernel", "scale * rbf"],
+    "joint.ctgp": ["--outputs", "joint", "--kernel", "rbf"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info",
+QUICK = ["fit", "fit of one kernel", "fit of joint outputs", "predict",
+         "predict of joint outputs", "loo by groups", "sample", "append in place", "info",
          "info --json", "plot", "help"]
 told = {}  # what `info` says of a model of these bytes
 
@@ -144,7 +155,8 @@ def main():
             a, b = 0.37 * i, math.cos(5.0 * i)
             table.write(f"{a:.6f},{b:.6f},{i % 3},{math.sin(2 * a) + b * b + 0.1 * math.cos(17.0 * i):.6f}\n")
     for model, options in MODELS.items():
-        made = plain([*FIT[:-1], model, *options])
+        target = "y,b" if "--outputs" in options else "y"
+        made = plain([*FIT[:3], target, *FIT[4:-1], model, *options])
         if made.returncode:
             sys.exit(made.stderr)
     names = QUICK if quick else list(COMMANDS)

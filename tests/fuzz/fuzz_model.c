@@ -1,6 +1,6 @@
-/* libFuzzer: any bytes as a model's file, with the checksum corrected. A model that loads is given to every
- * function that reads one, and is saved to a file that loads to the same predictions. A refusal says why in
- * one line. The mutator makes its own models to begin with. */
+/* libFuzzer: any bytes as a file of a model or of several outputs, with the checksum corrected. A model that
+ * loads is given to every function that reads one, and is saved to a file that loads to the same predictions.
+ * A refusal says why in one line. The mutator makes its own models to begin with. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
 
@@ -32,20 +32,20 @@ static int file(char name[64])
     return fd;
 }
 
-static ct_gp *load(const void *data, size_t size)
+static ct_outputs *load(const void *data, size_t size)
 {
     char name[64];
     int fd = file(name);
     MUST(!ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size);
-    return ct_gp_load(device(), name);
+    return ct_outputs_load(device(), name);
 }
 
-/* The model's file in data[0..limit); its size, 0 where it does not fit. */
-static size_t save(ct_gp *gp, bool no_factor, uint8_t *data, size_t limit)
+/* The file in data[0..limit); its size, 0 where it does not fit. */
+static size_t save(ct_outputs *o, bool no_factor, uint8_t *data, size_t limit)
 {
     char name[64];
     snprintf(name, sizeof name, "/dev/shm/cotangent-fuzz-%ld.ctgp", (long)getpid());
-    if (ct_gp_save_with(gp, name, &(ct_gp_save_options){ .no_factor = no_factor })) return 0;
+    if (ct_outputs_save(o, name, &(ct_gp_save_options){ .no_factor = no_factor })) return 0;
     FILE *f = fopen(name, "r");
     size_t size = f ? fread(data, 1, limit, f) : 0;
     MUST(f);
@@ -81,9 +81,19 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
                                     .transform = (ct_transform_kind)(seed / 11520 % 4),
                                     .noise_variances = variances ? given : NULL,
                                     .noise_levels = noise == CT_NOISE_BY_LEVEL ? given : NULL };
-    ct_gp *gp = ct_gp_new(X, options.transform ? given : y, ct_kernel_parse(kernels[seed % 5]), &options);
-    size_t size = gp ? save(gp, seed / 2880 % 2, data, limit) : 0;
-    ct_gp_free(gp);
+    const ct_outputs_kind kind = (ct_outputs_kind)(seed / 11520 % 3);
+    const bool several = seed / 34560 % 2;
+    const ct_outputs_options how = { .kind = kind, .model = kind ? (ct_gp_options){ 0 } : options };
+    ct_tensor *Y = ct_rand_uniform(device(), dtype, ct_shape2(n, 2), seed, 3);
+    ct_gp *gp =
+        several ? NULL
+                : ct_gp_new(X, options.transform ? given : y, ct_kernel_parse(kernels[seed % 5]), &options);
+    ct_outputs *o = several ? ct_outputs_new(X, Y, ct_kernel_parse("scale * rbf"), &how)
+                    : gp    ? ct_outputs_of(&gp, 1)
+                            : NULL;
+    size_t size = o ? save(o, seed / 2880 % 2, data, limit) : 0;
+    ct_outputs_free(o);
+    ct_release(Y);
     ct_release(X), ct_release(y), ct_release(given);
     return size;
 }
@@ -108,7 +118,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigne
 
 /* Predicts mean and variance of three rows; returns whether that worked, as a file may have scales that
  * overflow. */
-static bool predict(ct_gp *gp, double out[6])
+static bool predict_one(ct_gp *gp, double out[6])
 {
     int64_t d = ct_gp_dims(gp);
     ct_tensor *X = ct_rand_normal(device(), CT_F64, ct_shape2(3, d), 7, 0);
@@ -118,6 +128,19 @@ static bool predict(ct_gp *gp, double out[6])
     for (int i = 0; i < 3 && !status; i++) MUST(!(out[3 + i] < 0));
     ct_release(X), ct_release(mean), ct_release(variance);
     return !status;
+}
+
+/* The sums over the outputs; whether that worked. */
+static bool predict(ct_outputs *o, double out[6])
+{
+    double own[6];
+    memset(out, 0, 6 * sizeof *out);
+    for (int64_t j = 0; j < ct_outputs_count(o); j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        if (!gp || !predict_one(gp, own)) return false;
+        for (int i = 0; i < 6; i++) out[i] += own[i];
+    }
+    return true;
 }
 
 static void use(ct_gp *gp)
@@ -142,8 +165,8 @@ static void use(ct_gp *gp)
     ct_gp_numerics numerics;
     ct_gp_inspect(gp, &numerics);
     double out[6], again[6];
-    if (!predict(gp, out)) return;
-    MUST(predict(gp, again) && !memcmp(out, again, sizeof out));
+    if (!predict_one(gp, out)) return;
+    MUST(predict_one(gp, again) && !memcmp(out, again, sizeof out));
     ct_tensor *left = ct_empty(device(), CT_F64, ct_shape1(n)),
               *draws = ct_empty(device(), CT_F64, ct_shape2(2, n));
     ct_tensor *X = ct_rand_normal(device(), CT_F64, ct_shape2(n, ct_gp_dims(gp)), 8, 0);
@@ -162,21 +185,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t model[1 << 16], saved[1 << 16];
     if (size < 16 || size > sizeof model) return 0;
     memcpy(model, data, size);
-    memcpy(model, "\211CTGP\r\n\032\0\0\0", 12);
-    model[8] = (uint8_t)(2 + (data[8] + 7) % 9); /* a version from 2 to 10, and the file's own if it is one */
+    const bool several = data[4] % 2; /* the O of CTGO */
+    memcpy(model, several ? "\211CTGO\r\n\032\1\0\0" : "\211CTGP\r\n\032\0\0\0", 12);
+    /* a version from 2 to 10, and the file's own if it is one */
+    if (!several) model[8] = (uint8_t)(2 + (data[8] + 7) % 9);
     uint64_t crc = ct__crc64(model, size - 8);
     memcpy(model + size - 8, &crc, 8);
-    ct_gp *gp = load(model, size);
-    if (gp) {
+    ct_outputs *o = load(model, size);
+    if (o) {
         double out[6], again[6];
-        use(gp);
-        if (size % 16 == 0 && predict(gp, out)) { /* saving waits for the file system */
-            size_t bytes = save(gp, false, saved, sizeof saved);
-            ct_gp *back = load(saved, bytes);
-            MUST(back && predict(back, again) && !memcmp(out, again, sizeof out));
-            ct_gp_free(back);
+        for (int64_t j = 0; j < ct_outputs_count(o); j++) {
+            ct_gp *gp = ct_outputs_model(o, j);
+            if (gp) use(gp);
         }
-        ct_gp_free(gp);
+        if (size % 16 == 0 && predict(o, out)) { /* saving waits for the file system */
+            size_t bytes = save(o, false, saved, sizeof saved);
+            ct_outputs *back = load(saved, bytes);
+            MUST(back && predict(back, again) && !memcmp(out, again, sizeof out));
+            ct_outputs_free(back);
+        }
+        ct_outputs_free(o);
     } else
         MUST(ct_last_status(device()) && *ct_message(device()) && !strchr(ct_message(device()), '\n'));
     MUST(ct_memory(device()).bytes_now == 0);

@@ -515,6 +515,58 @@ static void qr_of_a_dependent_column_is_nan_in_every_layout(void **state)
     ct_device_close(dev);
 }
 
+/* A = Σ_k w_k v_k v_kᵀ with orthonormal rows v_k, to LAPACK's ratio; the upper triangle is not read. */
+static void eigenvectors_rebuild_the_matrix(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 0, 1, 2, 3, 17, 64 };
+    ct_device *dev = open_cpu(2);
+    for (int s = 0; s < 6; s++)
+        for (int kind = 0; kind < 4; kind++) {
+            const int64_t n = sizes[s], batch = kind / 2 ? 3 : 1;
+            const ct_dtype dtype = (ct_dtype)(kind % 2);
+            ct_tensor *a = ct_rand_normal(dev, dtype, ct_shape3(batch, n, n), 3, (uint64_t)s),
+                      *was = ct_tensor_clone(a), *w = ct_zeros(dev, dtype, ct_shape3(batch, 1, n));
+            for (int64_t l = 0; l < batch; l++)
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = i + 1; j < n; j++) set_entry(a, l, i, j, NAN);
+            assert_ok(cpu->eigen(dev, &a->view, &w->view, NULL), ct_message(dev));
+            const double most = (dtype == CT_F32 ? 1.2e-7 : 2.3e-16) * 8 * (double)(n + 1) * (double)(n + 1);
+            for (int64_t l = 0; l < batch; l++)
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = 0; j <= i; j++) {
+                        double sum = 0, product = 0;
+                        for (int64_t k = 0; k < n; k++) {
+                            sum += entry(w, l, 0, k) * entry(a, l, k, i) * entry(a, l, k, j);
+                            product += entry(a, l, i, k) * entry(a, l, j, k);
+                        }
+                        assert_true(fabs(sum - entry(was, l, i, j)) <= most);
+                        assert_true(fabs(product - (i == j)) <= most);
+                        assert_true(i == 0 || entry(w, l, 0, i - 1) <= entry(w, l, 0, i));
+                    }
+            ct_release(a);
+            ct_release(was);
+            ct_release(w);
+        }
+    ct_device_close(dev);
+}
+
+static void eigenvectors_of_nan_are_flagged(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *a = ct_zeros(dev, CT_F64, ct_shape3(2, 3, 3)), *w = ct_zeros(dev, CT_F64, ct_shape3(2, 1, 3));
+    for (int64_t i = 0; i < 3; i++) set_entry(a, 0, i, i, 2), set_entry(a, 1, i, i, i == 1 ? NAN : 2);
+    ct_failure failure = { .set = false };
+    assert_ok(cpu->eigen(dev, &a->view, &w->view, &failure), ct_message(dev));
+    assert_true(failure.set && failure.member == 1);
+    for (int64_t i = 0; i < 3; i++) assert_true(entry(w, 0, 0, i) == 2 && isnan(entry(w, 1, 0, i)));
+    assert_true(isnan(entry(a, 1, 0, 0)));
+    ct_release(a);
+    ct_release(w);
+    ct_device_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +582,8 @@ int main(void)
         cmocka_unit_test(a_diagonal_without_an_inverse),
         cmocka_unit_test(triangle_keeps_one_side_of_a_diagonal),
         cmocka_unit_test(qr_of_a_dependent_column_is_nan_in_every_layout),
+        cmocka_unit_test(eigenvectors_rebuild_the_matrix),
+        cmocka_unit_test(eigenvectors_of_nan_are_flagged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

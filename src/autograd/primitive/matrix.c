@@ -85,6 +85,16 @@ void ct_prim_potrf(ct_call *c, ct_view A)
     if (ct__one_dtype(c, &A, &A) && ct__square(c, &A)) CT__DO(c, potrf, &A, ct__call_failure(c));
 }
 
+void ct_prim_eigen(ct_call *c, ct_view A, ct_view w)
+{
+    if (ct__one_dtype(c, &A, &w) && ct__square(c, &A) &&
+        ct_require(c,
+                   A.ndim == w.ndim && ct__dim(&w, -2) == 1 && ct__dim(&w, -1) == ct__dim(&A, -1) &&
+                       ct__is_contiguous(&A) && ct__is_contiguous(&w),
+                   CT_ESHAPE, "eigenvalues are (1, n) for each matrix, both contiguous"))
+        CT__DO(c, eigen, &A, &w, ct__call_failure(c));
+}
+
 /* tau (..., 1, min(m, n)), contiguous, of A (..., m, n) */
 static bool are_reflectors(ct_call *c, const ct_view *A, const ct_view *tau)
 {

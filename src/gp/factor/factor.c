@@ -71,15 +71,16 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
     return ct_call_fine(c) && (failed_before || !ct_failure_known(c));
 }
 
-void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar)
+void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
+                         ct_view X_bar)
 {
     const ct__packed *C = &s->C;
     const ct__grid *g = &C->grid;
     const ct__slopes k = { .program = s->program,
                            .theta = s->theta,
                            .X = s->X,
-                           .u = ct_view_squeeze(s->alpha, 1),
-                           .weight = 0.5,
+                           .u = u,
+                           .weight = weight,
                            .theta_bar = theta_bar,
                            .X_bar = X_bar };
     ct__slopes_clear(c, &k);

@@ -30,10 +30,11 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
  * False if a failure is known or the call has failed; the outputs are then undefined. If a failure becomes
  * known only later, alpha is NaN. */
 bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
-/* With C̄ = ½ (C⁻¹ - ααᵀ), from C⁻¹:
+/* With C̄ = weight (M - uuᵀ), where the matrix holds M, as a rule C⁻¹:
  *     theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,  X_bar_i = 2 Σ_j C̄_ij ∂k(x_i, x_j)/∂x_i
- * No view for X_bar: not wanted. */
-void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar);
+ * No view for u (n): it is zero; for X_bar: not wanted. On a grid the weight is ½ and u is α. */
+void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
+                         ct_view X_bar);
 
 /* The contraction of ct__system_contract for C̄ = weight (M - u uᵀ), where the symmetric M comes block by
  * block: those on its diagonal, and those on one side of it. */

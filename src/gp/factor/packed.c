@@ -135,6 +135,16 @@ void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line)
     if (C->n2) add_diagonal(c, C->A22, ct__rows(line, C->n1, n));
 }
 
+void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G)
+{
+    ct_view G1 = ct_view_transpose(ct__cols(G, 0, C->n1)),
+            G2 = ct_view_transpose(ct__cols(G, C->n1, C->n1 + C->n2));
+    ct_prim_syrk(c, weight, G1, 1, C->A11);
+    if (!C->n2) return;
+    ct_prim_gemm(c, weight, G1, ct_view_transpose(G2), 1, C->A21t);
+    ct_prim_syrk(c, weight, G2, 1, C->A22);
+}
+
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
 /* Columns col, col + 1, ... of out = part */

@@ -62,6 +62,8 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
 /* diagonal (n) = that of the matrix; the matrix's diagonal += line (n) or (1). */
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal);
 void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line);
+/* C += weight GᵀG for G (p, n). */
+void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G);
 
 /* out (rows, n) = rows first, first + 1, ... of the symmetric matrix whose lower triangle is P. */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out);

@@ -3,8 +3,8 @@
  * adjoint:        C̄ = ½ v̄ (P - ααᵀ);  noise_bar = diag C̄,  r̄ = v̄ α;  theta_bar: C̄ against the
  *                 derivatives of k
  *
- * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and d
- * log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. The
+ * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and
+ * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. The
  * array holds C, then L, from which G is computed with the accuracy of a solve, and then C and C⁻¹ in one
  * pass. This takes n³/3 more operations, but less time than a separate inversion of L. [O'Hagan 1978;
  * Rasmussen & Williams 2006, eq. 2.45] */
@@ -78,17 +78,6 @@ static ct_shape shape(ct_call *c)
     return ct__density_shape(c, ct__nlml_wants_inverse(c));
 }
 
-/* C⁻¹ -= GᵀG, block by block. */
-static void subtract(ct_call *c, const parts *t, const ct__packed *C)
-{
-    const int64_t n1 = C->n1, n = n1 + C->n2;
-    ct_view G1 = ct_view_transpose(ct__cols(t->G, 0, n1)), G2 = ct_view_transpose(ct__cols(t->G, n1, n));
-    ct_prim_syrk(c, -1, G1, 1, C->A11);
-    if (!C->n2) return;
-    ct_prim_gemm(c, -1, G1, ct_view_transpose(G2), 1, C->A21t);
-    ct_prim_syrk(c, -1, G2, 1, C->A22);
-}
-
 /* v += the contribution of H to the likelihood of r; both have one element. */
 static void add_volume(ct_call *c, const parts *t, ct_view v)
 {
@@ -121,10 +110,11 @@ static void forward(ct_call *c)
     ct__density_flag(c);
     if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    subtract(c, &t, &s.C);
+    ct__packed_add_product(c, &s.C, -1, t.G);
     ct__packed_diagonal(c, &s.C, noise_bar);
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
-    ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct_no_view());
+    ct__system_contract(c, &s, 0.5, ct_view_squeeze(alpha, 1), ct_result_at(c, ct__bar(CT__THETA)),
+                        ct_no_view());
 }
 
 /* The value in differentiable ops. */

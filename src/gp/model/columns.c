@@ -130,7 +130,7 @@ ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column)
 
 const ct_column *ct_gp_input(const ct_gp *gp, int64_t column)
 {
-    return gp && column >= 0 && column < gp->d ? &gp->column[column] : NULL;
+    return gp && column >= 0 && column < ct__gp_cols(gp) ? &gp->column[column] : NULL;
 }
 
 const ct_column *ct_gp_output(const ct_gp *gp) { return gp ? &gp->column[gp->d] : NULL; }

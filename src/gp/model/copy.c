@@ -31,10 +31,15 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
     twin->y = shared(device, gp->y);
     twin->given = shared(device, gp->given);
     twin->given_mean = gp->given_mean;
+    twin->shared = shared(device, gp->shared);
+    twin->log_units = gp->log_units;
+    twin->in_grid = gp->in_grid;
+    twin->pivot = gp->pivot;
     twin->n_levels = gp->n_levels;
     if (gp->level && (twin->level = ct__gp_alloc(device, (uint64_t)gp->n_levels, sizeof *gp->level)))
         memcpy(twin->level, gp->level, (size_t)gp->n_levels * sizeof *gp->level);
-    if (!twin->X || !twin->y || !twin->given != !gp->given || !twin->level != !gp->level ||
+    if ((gp->lens && ct__lens_set(twin, gp->lens->code)) || !twin->X || !twin->y ||
+        !twin->given != !gp->given || !twin->shared != !gp->shared || !twin->level != !gp->level ||
         ct__gp_list_params(twin) ||
         (gp->basis && (ct__trend_read(twin, gp->basis, NULL) || ct__trend_make(twin, false)))) {
         ct_gp_free(twin);

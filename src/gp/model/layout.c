@@ -24,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
-
 int ct__model_version(const ct_gp *gp, bool bare)
 {
     const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;
@@ -35,13 +33,17 @@ int ct__model_version(const ct_gp *gp, bool bare)
     return version + bare;
 }
 
-void ct__model_begin(ct__stream *s)
+char ct__stream_magic(ct__stream *s, char kind)
 {
+    static const char magic[8] = { '\211', 'C', 'T', 'G', 0, '\r', '\n', '\032' };
     char first[sizeof magic];
     memcpy(first, magic, sizeof magic);
+    first[4] = kind;
     ct__stream_bytes(s, first, sizeof first);
-    if (memcmp(first, magic, sizeof magic) != 0) s->bad = true;
-    s->version = ct__stream_small(s, s->version, INT32_MAX);
+    kind = first[4];
+    first[4] = 0;
+    if ((kind != 'P' && kind != 'O') || memcmp(first, magic, sizeof magic) != 0) s->bad = true;
+    return kind;
 }
 
 void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o)
@@ -90,13 +92,19 @@ static void kind(ct__stream *s, ct_column *c)
     if (c->kind == CT_COLUMN_CATEGORY) levels(s, c);
 }
 
+void ct__model_column(ct__stream *s, ct_column *c)
+{
+    text(s, &c->name);
+    if (!s->bad) kind(s, c);
+}
+
 static void columns(ct__stream *s, int64_t d, ct_column *c)
 {
     for (int64_t j = 0; j <= d && !s->bad; j++) text(s, &c[j].name);
     for (int64_t j = 0; j <= d && !s->bad && s->version >= CT__COLUMNS; j++) kind(s, &c[j]);
 }
 
-static void drop(const ct_column *c)
+void ct__model_column_drop(const ct_column *c)
 {
     for (int64_t i = 0; i < c->n_levels; i++) free((void *)(uintptr_t)c->levels[i]);
     free((void *)(uintptr_t)c->levels);
@@ -116,7 +124,7 @@ static void read_columns(ct__stream *s, ct_gp *gp)
         copy = ct__gp_copy_columns(s->device, &(ct_gp_options){ .inputs = c, .output = c + gp->d }, gp->d);
     if (!s->bad && !copy) ct__stream_lacks_memory(s);
     if (copy) ct__gp_take_columns(gp, copy);
-    for (int64_t j = 0; j <= gp->d; j++) drop(&c[j]);
+    for (int64_t j = 0; j <= gp->d; j++) ct__model_column_drop(&c[j]);
     free(c);
 }
 
@@ -129,7 +137,7 @@ static void noise_column(ct__stream *s, ct_gp *gp)
     if (s->version >= CT__EXTRAS && !s->bad) kind(s, &c);
     if (!s->reading) return;
     if (!s->bad && (*c.name || c.kind) && ct__gp_set_noise_column(gp, &c)) ct__stream_lacks_memory(s);
-    drop(&c);
+    ct__model_column_drop(&c);
 }
 
 /* The levels rise. A fingerprint has no version, and needs none of this. */

@@ -65,21 +65,21 @@ static void read_body(ct__stream *s, ct_gp *gp)
     if (!s->bad && gp->basis) restore_trend(s, gp);
     gp->factor.ready = !s->bad;
     if (!gp->factor.L) ct__gp_drop_factor(gp);
-    if (ct__stream_left(s) && ct__group_is_one(gp->options.group)) s->bad = true;
 }
 
-static ct_gp *bad_file(const ct__stream *s, const char *path, const char *what)
+void *ct__stream_bad_file(const ct__stream *s, const char *path, const char *what)
 {
     if (!s->broken) ct_device_fail(s->device, CT_EFORMAT, "%.200s: %s", path, what);
     return NULL;
 }
 
-/* All but the checksum at the end. */
-static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
+ct_gp *ct__model_read(ct__stream *s, const char *path, ct_group *group)
 {
     ct_dtype dtype = CT_F64;
     int64_t n = 0, d = 0;
     ct_gp_options options = { .group = group };
+    s->version = ct__stream_small(s, 0, INT32_MAX);
+    if (s->bad) return ct__stream_bad_file(s, path, "not a cotangent model");
     if (s->version < CT__OLDEST || s->version > CT__NEWEST) {
         ct_device_fail(s->device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d",
                        path, s->version, CT__OLDEST, CT__NEWEST);
@@ -93,7 +93,7 @@ static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
     }
     const uint64_t left = ct__stream_left(s);
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24)
-        return bad_file(s, path, "the model's header makes no sense");
+        return ct__stream_bad_file(s, path, "the model's header makes no sense");
     if (ct__gp_reserve(s->device, ct__gp_bytes(group, n, d, dtype, false), false, "ct_gp_load: the model",
                        "load it on a device that may hold more"))
         return NULL;
@@ -102,45 +102,64 @@ static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
     read_body(s, gp);
     if (!s->bad) return gp;
     ct_gp_free(gp);
-    if (!s->no_memory) return bad_file(s, path, "the model's contents make no sense");
+    if (!s->no_memory) return ct__stream_bad_file(s, path, "the model's contents make no sense");
     ct_device_fail(s->device, CT_ENOMEM, "%.200s: no memory for the model", path);
     return NULL;
 }
 
-/* What is left is read, and the checksum at the end is right. */
-static bool undamaged(ct__stream *s)
+bool ct__stream_undamaged(ct__stream *s, const char *path)
 {
     s->bad = s->broken;
     ct__stream_skip(s);
     s->left += CT__CHECKSUM;
     ct__stream_seal(s);
+    if (s->bad) ct__stream_bad_file(s, path, "the model is damaged or cut short: its checksum is wrong");
     return !s->bad;
+}
+
+char ct__stream_open(ct__stream *s, ct_device *device, const char *path)
+{
+    *s = (ct__stream){ .device = device, .reading = true };
+    if (!path) ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL");
+    if (path) s->from = ct_file_reader_open(device, path);
+    if (s->from) s->data = ct__gp_alloc(device, CT__STREAM_BUFFER, 1);
+    const uint64_t size = ct_file_reader_size(s->from);
+    s->left = size > CT__CHECKSUM ? size - CT__CHECKSUM : 0;
+    const char kind = s->data ? ct__stream_magic(s, 0) : 0;
+    if (!s->bad) return kind;
+    ct__stream_bad_file(s, path, "not a cotangent model");
+    return 0;
+}
+
+void ct__stream_close(ct__stream *s)
+{
+    ct_file_reader_close(s->from);
+    free(s->data);
 }
 
 /* A checksum that is wrong says more than what was wrong before it. In a group process 0 alone reads so far.
  */
 static ct_gp *read_file(ct__stream *s, const char *path, ct_group *group)
 {
-    ct__model_begin(s);
-    if (s->bad) return bad_file(s, path, "not a cotangent model");
-    ct_gp *gp = read_model(s, path, group);
-    if (ct_group_rank(group) || undamaged(s)) return gp;
+    ct_gp *gp = ct__model_read(s, path, group);
+    if (ct_group_rank(group)) return gp;
+    const bool all = !ct__stream_left(s) || !ct__group_is_one(group),
+               undamaged = ct__stream_undamaged(s, path);
+    if (undamaged && (all || !gp)) return gp;
     ct_gp_free(gp);
-    return bad_file(s, path, "the model is damaged or cut short: its checksum is wrong");
+    return undamaged ? ct__stream_bad_file(s, path, "the model's contents make no sense") : NULL;
 }
 
 static ct_gp *load(ct_device *device, const char *path, ct_group *group)
 {
+    ct__stream s;
     if (ct_device_status(device)) return NULL;
-    if (!path) ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL");
-    ct__stream s = { .device = device, .reading = true };
-    if (path) s.from = ct_file_reader_open(device, path);
-    if (s.from) s.data = ct__gp_alloc(device, CT__STREAM_BUFFER, 1);
-    const uint64_t size = ct_file_reader_size(s.from);
-    s.left = size > CT__CHECKSUM ? size - CT__CHECKSUM : 0;
-    ct_gp *gp = s.data ? read_file(&s, path, group) : NULL;
-    ct_file_reader_close(s.from);
-    free(s.data);
+    const char kind = ct__stream_open(&s, device, path);
+    if (kind == 'O')
+        ct_device_fail(device, CT_EFORMAT, "%.200s: a file of several outputs: load it with ct_outputs_load",
+                       path);
+    ct_gp *gp = kind == 'P' ? read_file(&s, path, group) : NULL;
+    ct__stream_close(&s);
     return gp;
 }
 

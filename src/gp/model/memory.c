@@ -98,5 +98,6 @@ void ct__gp_drop_rows(ct_gp *gp)
     ct_release(gp->X);
     ct_release(gp->y);
     ct_release(gp->given);
+    ct_release(gp->shared);
     ct__trend_drop(gp);
 }

@@ -49,6 +49,7 @@ void ct_gp_free(ct_gp *gp)
     free(gp->column);
     free(gp->noise_column);
     free(gp->level);
+    free(gp->lens);
     free(gp->basis);
     free(gp->shift);
     free(gp->param);
@@ -86,12 +87,20 @@ ct_status ct__gp_list_params(ct_gp *gp)
 
 /* -- what a model is ------------------------------------------------------------------------------------- */
 
-int64_t ct_gp_points(const ct_gp *gp) { return gp ? gp->n : 0; }
+int64_t ct_gp_points(const ct_gp *gp) { return gp ? ct__gp_rows(gp) : 0; }
 bool ct_gp_has_factor(const ct_gp *gp) { return gp && gp->factor.ready; }
-int64_t ct_gp_dims(const ct_gp *gp) { return gp ? gp->d : 0; }
+int64_t ct_gp_dims(const ct_gp *gp) { return gp ? ct__gp_cols(gp) : 0; }
 ct_dtype ct_gp_dtype(const ct_gp *gp) { return gp ? gp->dtype : CT_F64; }
 ct_device *ct_gp_device(const ct_gp *gp) { return gp ? gp->device : NULL; }
-ct_gp_options ct_gp_get_options(const ct_gp *gp) { return gp ? gp->options : (ct_gp_options){ 0 }; }
+/* Of one output's noise nothing is told by row. */
+ct_gp_options ct_gp_get_options(const ct_gp *gp)
+{
+    ct_gp_options o = gp ? gp->options : (ct_gp_options){ 0 };
+    if (gp && gp->lens) o.noise = CT_NOISE_LEARNED;
+    if (gp && gp->lens) o.noise_column = NULL;
+    return o;
+}
+
 const ct_kernel *ct_gp_kernel(const ct_gp *gp) { return gp ? gp->kernel : NULL; }
 ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_report){ 0 }; }
 

@@ -51,7 +51,14 @@ struct ct_gp {
     ct_column *column;       /* [d + 1]: the inputs, then the output; options has them */
     ct_column *noise_column; /* a block of its own, or NULL; options has it */
     ct__gp_factor factor;
-    ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
+    /* Of the model of several outputs (outputs/): of standardised outputs (n, p) whose likelihoods the
+     * objective adds up, instead of y's; NULL: none. And what the units of its outputs add to every
+     * likelihood. */
+    ct_tensor *shared;
+    double log_units;
+    int64_t in_grid, pivot; /* infer/joint.c: outputs whose likelihood is one of Kronecker products, or 0 */
+    struct ct__lens *lens;  /* NULL: none */
+    ct_gp_mixed mixed;      /* of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
 };
@@ -104,6 +111,28 @@ ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column);
 /* The length of the longest name or level. */
 size_t ct__gp_longest_text(const ct_gp *gp);
 
+/* -- lens.c ---------------------------------------------------------------------------------------------- */
+
+/* A model of pairs of a point and an output, seen from one output: the last column of X, the output's code,
+ * is hidden, and its rows are those of this code. Callers meet only these rows and the other columns. */
+typedef struct ct__lens {
+    int64_t code, n, row[]; /* [n], rising */
+} ct__lens;
+
+/* Gives gp, whose noise is by output, that lens. */
+ct_status ct__lens_set(ct_gp *gp, int64_t code);
+/* Rows, and columns of X, as callers meet them. */
+static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->lens ? gp->lens->n : gp->n; }
+static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->d - (gp->lens != NULL); }
+/* The number by which callers know row i; -1: they do not. */
+int64_t ct__lens_row(const ct_gp *gp, int64_t i);
+/* Of x (n, cols) the rows that callers meet become the first ones. */
+void ct__lens_pick(const ct_gp *gp, double *x, int64_t cols);
+/* Xs (m, ct__gp_cols), in the units of the data, as the model has its points: (m, d). */
+ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs);
+/* CT_EUNSUPPORTED for a model with a lens. */
+ct_status ct__lens_refuse(const ct_gp *gp, const char *who, const char *remedy);
+
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
 /* A model of the same data, kernel and parameters, without fit and factor. On a device other than
@@ -130,6 +159,9 @@ ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, cons
 ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+ct_status ct__gp_check_spread(ct_device *device, double deviation, const char *what, int64_t column);
 /* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
  * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
  * columns, and shift and scale to their means and standard deviations, or without `standardize`, and for
@@ -180,7 +212,7 @@ ct_status ct__target_sum_slopes(ct_gp *gp);
 /* What -log p(y) of all rows has beside that of the standardised ones. */
 static inline double ct__target_volume(const ct_gp *gp)
 {
-    return (double)gp->n * log(gp->y_scale) - gp->log_slopes;
+    return (double)gp->n * log(gp->y_scale) + gp->log_units - gp->log_slopes;
 }
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
@@ -227,6 +259,9 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
+/* alpha and the likelihood that go with an L that is there, and its jitter. CT_ENUMERIC where they are
+ * nothing but rounding. */
+ct_status ct__gp_complete(ct_gp *gp);
 /* The model on its tape, in s coordinates. */
 typedef struct ct__graph {
     ct_var theta, noise, mean;    /* leaves or constants; mean: c, then the slopes, as one vector */
@@ -243,6 +278,13 @@ ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
+
+/* -- joint.c --------------------------------------------------------------------------------------------- */
+
+/* Sets in_grid and pivot for a joint model, whose rows are pairs of a point and an output. */
+ct_status ct__joint_find_grid(ct_gp *gp);
+/* The likelihood of a model in a grid, from the parameters, the residual and the noises (in_grid). */
+ct_var ct__joint_nlml(const ct_gp *gp, ct_var theta, ct_var residual, ct_var noise, double jitter);
 
 /* -- mixed.c --------------------------------------------------------------------------------------------- */
 

@@ -180,6 +180,7 @@ ct_param ct__noise_param(const ct_gp *gp, int64_t k)
 
 double ct_gp_noise_variance(const ct_gp *gp)
 {
+    if (gp && gp->lens) return gp->param[gp->noise_at + gp->lens->code].value;
     if (!gp || (gp->options.noise != CT_NOISE_LEARNED && gp->options.noise != CT_NOISE_GIVEN_PLUS)) return 0;
     return gp->param[gp->noise_at].value;
 }
@@ -199,7 +200,7 @@ ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X)
 ct_status ct__noise_average(const ct_gp *gp, double *variance)
 {
     *variance = ct_gp_noise_variance(gp) + gp->given_mean * gp->y_scale * gp->y_scale;
-    if (gp->options.noise != CT_NOISE_BY_LEVEL) return CT_OK;
+    if (gp->options.noise != CT_NOISE_BY_LEVEL || gp->lens) return CT_OK;
     double *index = ct__gp_doubles(gp->given);
     if (!index) return ct_last_status(gp->device);
     for (int64_t i = 0; i < gp->n; i++) *variance += gp->param[gp->noise_at + (int64_t)index[i]].value;
@@ -267,7 +268,7 @@ static ct_status noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise
     const int64_t m = ct_tensor_dim(Xs, 0);
     if (!variance) s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: variance is NULL");
     if (!s) s = ct__gp_check_out(gp, variance, m, "variance");
-    if (!s && noise && !gp->given)
+    if (!s && noise && (!gp->given || gp->lens))
         s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: this model's noise is not given by row");
     if (!s) s = ct__noise_check_rows(gp, noise, m, "noise");
     double *v = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)m, sizeof *v);

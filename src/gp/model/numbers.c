@@ -52,9 +52,7 @@ static ct_status check_finite(ct_device *device, const double *x, int64_t rows, 
     return CT_OK;
 }
 
-/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
- * below 0 stays out of the message. */
-static ct_status check_spread(ct_device *device, double deviation, const char *what, int64_t column)
+ct_status ct__gp_check_spread(ct_device *device, double deviation, const char *what, int64_t column)
 {
     char at[48] = "";
     if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
@@ -96,7 +94,7 @@ ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, con
                                (long long)i, x[i]);
     for (int64_t j = 0; j < cols && spread && !s; j++) {
         ct__gp_column_moments(x + j, rows, cols, &shift[j], &spread[j]);
-        s = check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
+        s = ct__gp_check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
         const bool codes = spread == gp->spread && ct_cov_reads_codes(ct_kernel_program(gp->kernel), j);
         if (codes) spread[j] = 1;
         scale[j] = standardize ? spread[j] : 1;

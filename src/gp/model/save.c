@@ -4,15 +4,20 @@
 
 #include "layout.h"
 
-static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
+ct_status ct__stream_buffer(ct__stream *s)
 {
-    ct__model_begin(s);
+    s->size = CT__STREAM_BUFFER;
+    s->data = ct__gp_alloc(s->device, s->size, 1);
+    return s->data ? CT_OK : CT_ENOMEM;
+}
+
+static void write_model(ct__stream *s, ct_gp *gp, char *kernel)
+{
+    s->version = ct__stream_small(s, s->version, INT32_MAX);
     ct__model_header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
     ct__model_middle(s, gp, &kernel);
     ct__model_parameters(s, gp);
     ct__model_body(s, gp);
-    ct__stream_seal(s);
-    ct__stream_flush(s);
 }
 
 /* Lets `write` write, some bytes at a time. */
@@ -21,19 +26,29 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
 {
     size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
     char *kernel = ct__gp_alloc(gp->device, length, 1);
-    s->size = CT__STREAM_BUFFER;
-    s->data = ct__gp_alloc(gp->device, s->size, 1);
-    ct_status status = kernel && s->data ? CT_OK : CT_ENOMEM;
+    ct_status status = kernel ? CT_OK : CT_ENOMEM;
     if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
     if (!status && ct__gp_longest_text(gp) > CT__STREAM_TEXT)
         status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
                                 what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
     free(kernel);
-    free(s->data);
     if (s->no_memory)
         return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for rows of the factor", what);
     return status || !s->bad ? status : ct_last_status(gp->device);
+}
+
+ct_status ct__model_write(ct__stream *s, ct_gp *gp, bool bare, const char *what)
+{
+    s->version = ct__model_version(gp, bare);
+    return serialise(s, gp, what, write_model);
+}
+
+ct_status ct__stream_end(ct__stream *s)
+{
+    ct__stream_seal(s);
+    ct__stream_flush(s);
+    return s->bad ? ct_last_status(s->device) : CT_OK;
 }
 
 /* All that a fit depends on but its options. */
@@ -43,14 +58,17 @@ static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
     ct__model_middle(s, gp, &kernel);
     ct__model_parameters(s, gp);
     ct__model_data(s, gp);
+    if (gp->shared) ct__stream_tensor(s, &gp->shared, gp->dtype, ct_tensor_shape(gp->shared));
     ct__stream_flush(s);
 }
 
 ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
 {
     ct__stream s = { .device = gp->device };
-    ct_status status = serialise(&s, gp, "ct_gp_fit", write_data);
+    ct_status status = ct__stream_buffer(&s);
+    if (!status) status = serialise(&s, gp, "ct_gp_fit", write_data);
     *print = s.crc;
+    free(s.data);
     return status;
 }
 
@@ -68,13 +86,20 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
+    if (gp->lens) return ct__lens_refuse(gp, "ct_gp_save", "ct_outputs_save saves all outputs");
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
-    ct__stream s = { .device = gp->device, .version = ct__model_version(gp, bare) };
+    ct__stream s = { .device = gp->device };
     ct_status status = bare ? CT_OK : ct__gp_factorise(gp);
     if (!status && ct_group_rank(gp->options.group) == 0 && !(s.to = ct_file_writer_open(gp->device, path)))
         status = ct_last_status(gp->device);
-    if (!status) status = serialise(&s, gp, path, write_all);
+    if (!status) status = ct__stream_buffer(&s);
+    if (!status) {
+        ct__stream_magic(&s, 'P');
+        status = ct__model_write(&s, gp, bare, path);
+    }
+    if (!status) status = ct__stream_end(&s);
+    free(s.data);
     return ct__gp_leave(gp, ct_file_writer_end(s.to, status));
 }
 

@@ -1,4 +1,28 @@
-/* Strips of CT_COV_INDEX, for each type and instruction set. */
+/* Strips of levels, for each type and instruction set: CT_COV_CATEGORY of one column, and CT_COV_INDEX. */
+
+/* CT_COV_CATEGORY of one column, with δ = [x ≠ z]: s = w δ, so one exponential serves all pairs, and
+ * k = δ e⁻ʷ + (1 - δ) is exact. False if the weight is out of range. */
+TARGET CT__INLINE bool NAME(one_category)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
+                                          NAME(node_space) * w, T *value)
+{
+    const int64_t column = p->dims[n->dims];
+    const NAME(vec) weight = NAME(spread)(p, p->weight + n->dims * p->lanes);
+    NAME(vec) e = { 0 };
+    bool good = true;
+    for (int l = 0; l < L; l++) e[l] = FN(ct__exp)(-weight[l], FUSED), good = good && weight[l] == weight[l];
+    for (int64_t r = 0, at = 0; r < t->rows && good; r++) {
+        const NAME(vec) x = NAME(spread)(p, NAME(point)(p, t->i + r) + column * p->x_col);
+        const T *z = p->z + column * p->z_row + t->j;
+        for (int64_t j = 0; j < t->width; j += L, at += L) {
+            const NAME(vec) d = NAME(apart)(true, x, LOAD(z + j)), y = MAD(d, e, 1 - d);
+            VEC(w->s + at) = weight * d;
+            VEC(value + at) = y;
+            VEC(w->slope + at) = -y;
+        }
+    }
+    return good;
+}
+
 #define INDEX(name) NAME(index_##name)
 #define INDEX_FN    CT__INLINE
 #include "tensor/covariance_index.h"

@@ -227,6 +227,8 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
     return wild;
 }
 
+#include "covariance_index.h"
+
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
 CT__INLINE T NAME(power)(T x, int n)
@@ -252,6 +254,8 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
     const T a = n->extra < 0 ? 1 : p->theta[n->extra];
     const int degree = n->degree;
     (void)degree;
+    w->wild = false;
+    if (n->code == CT_COV_CATEGORY && n->n_dims == 1 && NAME(one_category)(p, n, t, w, value)) return;
     w->wild = NAME(geometry)(p, n, t, w->s);
     switch (n->code) {
 #define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, by_s, by_a) \
@@ -286,8 +290,6 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
 #undef POWI
 
 /* -- values ---------------------------------------------------------------------------------------------- */
-
-#include "covariance_index.h"
 
 /* The values of all nodes on a strip; the root's go to `out`. */
 TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,

@@ -1,0 +1,136 @@
+/* ctgp fit with several targets: a model of each, or one of all of them. */
+#include "fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of one target: as if it were the only one. */
+static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *own)
+{
+    memcpy(own, cols, (size_t)(d + 2) * sizeof *own);
+    own[d] = cols[fit_place(d, j)];
+}
+
+/* Of outputs with one model its parameters first, in the units of the standardised outputs. */
+static void begin(const settings *s, const ct_outputs *o, int64_t j)
+{
+    if (!s->json && !j && s->outputs) {
+        printf("%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
+        fit_print_parameters(ct_outputs_whole(o));
+        print_levels(ct_outputs_whole(o));
+    }
+    if (s->json) printf(j ? ", " : "{\"kind\": \"%s\", \"outputs\": [", outputs_name(s->outputs));
+    if (!s->json) printf("%s:\n", s->targets[j]);
+}
+
+/* Saves the outputs, then scores and prints each. */
+static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+{
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
+    int result = own ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (result == GO_ON && ct_outputs_save(o, s->model, &how))
+        result = fail_device(ct_outputs_device(o), NULL);
+    for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
+        lesson one = l[s->outputs ? 0 : j];
+        one.gp = ct_outputs_model(o, j);
+        columns_of(cols, d, j, own);
+        begin(s, o, j);
+        result = one.gp ? fit_tell(s, &one, own) : fail_device(ct_outputs_device(o), NULL);
+    }
+    if (s->json && result == GO_ON) printf("]}\n");
+    free(own);
+    return result;
+}
+
+/* Each by itself, from the rows that have its value. */
+static int learn_each(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                      const ct_gp_options *options, lesson *l, ct_outputs **o)
+{
+    const int64_t p = s->n_targets;
+    int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
+    ct_gp **models = calloc((size_t)p, sizeof *models);
+    int result = own && models ? GO_ON : fail(CODE_MEMORY, "no memory for %lld models", (long long)p);
+    for (int64_t j = 0; j < p && result == GO_ON; j++) {
+        columns_of(cols, d, j, own);
+        if (!s->patience.quiet) fprintf(stderr, "ctgp: %s\n", s->targets[j]);
+        result = fit_learn(s, f, own, d, *options, &l[j]);
+        models[j] = l[j].gp;
+    }
+    if (result == GO_ON && !(*o = ct_outputs_of(models, p))) result = fail_device(f->device, NULL);
+    for (int64_t j = 0; j < p && *o; j++) l[j].gp = NULL; /* the outputs own them */
+    free(models);
+    free(own);
+    return result;
+}
+
+/* A kernel of joint outputs may name the column of the output, which is behind the inputs. */
+static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, bool joint, ct_kernel **kernel)
+{
+    ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
+    if (!columns) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    memcpy(columns, inputs, (size_t)d * sizeof *columns);
+    columns[d] = (ct_column){ .name = "output", .kind = CT_COLUMN_CATEGORY };
+    const int result = fit_parse_kernel(s, columns, joint ? d + 1 : d, kernel);
+    free(columns);
+    return result;
+}
+
+/* All by one model: shared from the rows that have all values, joint from those that have one. */
+static int learn_all(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                     const ct_gp_options *options, lesson *l, ct_outputs **o)
+{
+    const bool joint = s->outputs == CT_OUTPUTS_JOINT;
+    const int64_t p = s->n_targets;
+    ct_outputs_options how = { .kind = s->outputs, .model = *options, .rank = (int)s->rank };
+    int64_t *targets = malloc((size_t)p * sizeof *targets);
+    ct_column *columns = malloc((size_t)p * sizeof *columns);
+    ct_kernel *kernel = NULL;
+    ct_tensor *X = NULL, *Y = NULL;
+    l->f = *f;
+    l->f.rows = NULL;
+    int result = targets && columns ? GO_ON : fail(CODE_MEMORY, "no memory for %lld outputs", (long long)p);
+    for (int64_t j = 0; j < p && result == GO_ON; j++) {
+        targets[j] = cols[fit_place(d, j)];
+        columns[j] = *ct_table_column(f->table, targets[j]);
+    }
+    how.outputs = columns;
+    if (result == GO_ON)
+        result = fit_choose_rows(s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
+    if (result == GO_ON && !(X = frame_tensor(&l->f, cols, d, s->dtype)))
+        result = fail_device(f->device, NULL);
+    if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype)))
+        result = fail_device(f->device, NULL);
+    if (result == GO_ON) result = parse_kernel(s, options->inputs, d, joint, &kernel);
+    if (result == GO_ON && !s->kernel)
+        kernel = ct_kernel_parse(joint ? "matern32(ard)" : "scale * matern32(ard)");
+    if (result == GO_ON)
+        result = train_outputs(X, Y, kernel, &s->limits, &how, &s->fit, s->patience, o, &l->e);
+    ct_release(X);
+    ct_release(Y);
+    free(columns);
+    free(targets);
+    return result;
+}
+
+int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                const ct_gp_options *options)
+{
+    if (many())
+        return fail(CODE_UNSUPPORTED, "over many processes a model has one target: run ctgp fit for each");
+    if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
+        return fail(CODE_USAGE,
+                    "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
+    if (s->rank > s->n_targets)
+        return fail(CODE_USAGE, "--rank %ld: there are %lld outputs", s->rank, (long long)s->n_targets);
+    lesson *l = calloc((size_t)s->n_targets, sizeof *l);
+    ct_outputs *o = NULL;
+    int result = l ? GO_ON : fail(CODE_MEMORY, "no memory for %lld targets", (long long)s->n_targets);
+    if (result == GO_ON)
+        result = (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(s, f, cols, d, options, l, &o);
+    if (result == GO_ON) result = conclude(s, o, l, cols, d);
+    for (int64_t j = 0; j < s->n_targets && l; j++) lesson_free(&l[j]);
+    free(l);
+    ct_outputs_free(o);
+    return result;
+}

@@ -1,0 +1,74 @@
+/* Opening a model's file, of one output or of several. */
+#include "ctgp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "a, b, c", or as much of it as there is room for. */
+static const char *output_names(const ct_outputs *o, char *text, size_t size)
+{
+    *text = 0;
+    for (int64_t j = 0; j < ct_outputs_count(o); j++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", j ? ", " : "", ct_outputs_name(o, j));
+    }
+    return text;
+}
+
+/* The outputs' models, or that of `output` alone. */
+static int choose_outputs(model_file *m, const char *output, bool one)
+{
+    char names[512];
+    const int64_t all = ct_outputs_count(m->outputs),
+                  chosen = output ? ct_outputs_find(m->outputs, output) : 0;
+    m->several = all > 1;
+    m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
+    m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
+                                                              : ct_outputs_model(m->outputs, 0));
+    output_names(m->outputs, names, sizeof names);
+    if (chosen < 0) return fail(CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
+    if (one && !output && all > 1)
+        return fail(CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
+    m->n = output || one ? 1 : all;
+    m->gp = malloc((size_t)m->n * sizeof *m->gp);
+    if (!m->gp) return fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m->n);
+    for (int64_t j = 0; j < m->n; j++)
+        if (!(m->gp[j] = ct_outputs_model(m->outputs, chosen + j))) return fail_device(m->device, NULL);
+    return GO_ON;
+}
+
+int model_open(model_file *m, const char *device_name, const char *path, const char *output, bool one)
+{
+    *m = (model_file){ .path = path, .n = 1 };
+    int result = many_device(&device_name);
+    if (result != GO_ON) return result;
+    m->device = ct_device_open(device_name);
+    if (ct_device_status(m->device)) return fail_device(m->device, NULL);
+    if (many())
+        m->single = ct_gp_load_for(m->device, path, many());
+    else
+        m->outputs = ct_outputs_load(m->device, path);
+    if (!m->single && !m->outputs) return fail_device(m->device, NULL);
+    if (m->outputs) return choose_outputs(m, output, one);
+    m->gp = &m->single;
+    m->factor = ct_gp_has_factor(m->single);
+    if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return GO_ON;
+    return fail(CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
+}
+
+void tell_joint(const model_file *m)
+{
+    if (m->joint)
+        fprintf(
+            stderr,
+            "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
+            m->path);
+}
+
+void model_close(model_file *m)
+{
+    if (m->outputs) free(m->gp);
+    ct_outputs_free(m->outputs);
+    ct_gp_free(m->single);
+    ct_device_close(m->device);
+}

@@ -1,0 +1,182 @@
+/* Outputs from data. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "outputs.h"
+
+static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y, const ct_outputs_options *o)
+{
+    const ct_gp_options *m = &o->model;
+    if (!Y) return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: Y is NULL");
+    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 0) < 1 || ct_tensor_dim(X, 1) < 1)
+        return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: X must be (n, d), with a row and a column");
+    const int64_t p = ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1);
+    if (p < 1 || p > CT_OUTPUTS_MOST)
+        return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: Y has %lld columns, it takes 1 to %d",
+                              (long long)p, CT_OUTPUTS_MOST);
+    if ((unsigned)o->kind > CT_OUTPUTS_JOINT)
+        return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: there is no kind %d of outputs",
+                              (int)o->kind);
+    for (int64_t j = 0; j < p && o->outputs; j++) {
+        const ct_column *c = &o->outputs[j];
+        bool good = c->name && c->kind != CT_COLUMN_CATEGORY;
+        for (int64_t i = 0; i < j && good; i++) good = strcmp(o->outputs[i].name, c->name) != 0;
+        if (!good)
+            return ct_device_fail(device, CT_EINVAL,
+                                  "ct_outputs_new: output %lld has no name of its own or is a category",
+                                  (long long)j);
+    }
+    if (o->kind == CT_OUTPUTS_EACH) return CT_OK;
+    if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
+        return ct_device_fail(
+            device, CT_EUNSUPPORTED,
+            "ct_outputs_new: outputs in common have their averages as the mean: CT_MEAN_ZERO");
+    if (m->transform != CT_TRANSFORM_NONE)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: a transform of the outputs is for CT_OUTPUTS_EACH");
+    if (m->group)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: there is no group for outputs in common");
+    if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: noise in the units of y is for CT_OUTPUTS_EACH");
+    if (o->kind == CT_OUTPUTS_SHARED) return CT_OK;
+    if (m->noise != CT_NOISE_LEARNED)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_outputs_new: joint outputs learn a noise for each: CT_NOISE_LEARNED");
+    if (o->rank < 0 || o->rank > p || o->rank > CT_COV_MOST_RANK)
+        return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: a rank of %d for %lld outputs", o->rank,
+                              (long long)p);
+    return CT_OK;
+}
+
+/* Without the columns and rows of y; of what is standardised the inputs. */
+static ct_gp_options of_whole(const ct_outputs_options *options, const ct_column *output)
+{
+    ct_gp_options model = options->model;
+    const bool inputs =
+        model.standardize == CT_STANDARDIZE_BOTH || model.standardize == CT_STANDARDIZE_INPUTS;
+    model.mean = CT_MEAN_ZERO;
+    model.standardize = inputs ? CT_STANDARDIZE_INPUTS : CT_STANDARDIZE_NONE;
+    model.output = output;
+    return model;
+}
+
+static ct_status make_each(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_kernel *kernel,
+                           const ct_outputs_options *options)
+{
+    ct_status s = CT_OK;
+    const ct_gp_options *m = &options->model;
+    const bool levels = m->noise == CT_NOISE_BY_LEVEL;
+    for (int64_t j = 0; j < o->p && !s; j++) {
+        ct_tensor *part[3];
+        ct_gp_options own = *m;
+        own.output = &o->column[j];
+        s = ct__answers_take(o->device, a, j, X, levels ? m->noise_levels : m->noise_variances, part);
+        *(levels ? &own.noise_levels : &own.noise_variances) = part[2];
+        if (!s) o->model[j] = ct_gp_new(part[0], part[1], ct_kernel_copy(kernel), &own);
+        if (!s && !o->model[j]) s = ct_last_status(o->device);
+        for (int k = 0; k < 3; k++) ct_release(part[k]);
+    }
+    return s;
+}
+
+/* Takes the kernel over. The first output stands for y. */
+static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, ct_kernel *kernel,
+                             const ct_outputs_options *options)
+{
+    const ct_dtype dtype = ct_tensor_dtype(X);
+    const ct_gp_options model = of_whole(options, &o->column[0]);
+    ct_tensor *shared = ct__gp_tensor(o->device, dtype, ct_shape2(a->n, a->p), a->y),
+              *y = shared ? ct_tensor_slice(shared, 1, 0, 1, 1) : NULL;
+    if (y)
+        o->whole = ct_gp_new(X, y, kernel, &model);
+    else
+        ct_kernel_free(kernel);
+    ct_release(y);
+    if (o->whole) {
+        o->whole->shared = shared;
+        o->whole->log_units = ct__answers_log_units(o, a);
+        return CT_OK;
+    }
+    ct_release(shared);
+    return ct_last_status(o->device);
+}
+
+/* Takes the kernel over. */
+static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
+                      const ct_outputs_options *options)
+{
+    ct__answers a;
+    const bool missing = o->kind != CT_OUTPUTS_SHARED;
+    ct_status s = ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, missing, "Y", &a);
+    if (!s && o->kind != CT_OUTPUTS_EACH) s = ct__answers_standardize(o, &a);
+    if (s || o->kind == CT_OUTPUTS_EACH) {
+        if (!s) s = make_each(o, X, &a, kernel, options);
+        ct_kernel_free(kernel);
+    } else if (o->kind == CT_OUTPUTS_SHARED) {
+        s = make_shared(o, X, &a, kernel, options);
+    } else {
+        s = ct__joint_make(o, X, &a, kernel, options, of_whole(options, &o->column[0]));
+    }
+    free(a.y);
+    return s;
+}
+
+ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
+                           const ct_outputs_options *options)
+{
+    ct_device *device = X ? ct_tensor_device(X) : Y ? ct_tensor_device(Y) : NULL;
+    options = options ? options : &(ct_outputs_options){ 0 };
+    if (!X) ct_device_fail(device, CT_EINVAL, "ct_outputs_new: X is NULL");
+    if (!X || ct_device_status(device) || check(device, X, Y, options)) {
+        ct_kernel_free(kernel);
+        return NULL;
+    }
+    ct_outputs *o = ct__outputs_blank(device, options->kind, ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1),
+                                      ct_tensor_dim(X, 1), options->outputs);
+    if (!o) ct_kernel_free(kernel);
+    if (!o || !make(o, X, Y, kernel, options)) return o;
+    ct_outputs_free(o);
+    return NULL;
+}
+
+/* -- from models ----------------------------------------------------------------------------------------- */
+
+static ct_status check_models(ct_gp *const *models, int64_t count)
+{
+    for (int64_t j = 0; j < count; j++)
+        if (!models[j]) return CT_EINVAL;
+    const ct_gp *first = models[0];
+    if (count > CT_OUTPUTS_MOST)
+        return ct_device_fail(first->device, CT_EINVAL, "ct_outputs_of: %lld models, it takes at most %d",
+                              (long long)count, CT_OUTPUTS_MOST);
+    for (int64_t j = 0; j < count; j++) {
+        const ct_gp *gp = models[j];
+        bool same = gp->device == first->device && gp->dtype == first->dtype && gp->d == first->d;
+        for (int64_t k = 0; k < gp->d && same; k++) same = !strcmp(gp->column[k].name, first->column[k].name);
+        for (int64_t i = 0; i < j && same; i++)
+            same = gp != models[i] && strcmp(ct_gp_output(gp)->name, ct_gp_output(models[i])->name) != 0;
+        if (!same)
+            return ct_device_fail(first->device, CT_EINVAL,
+                                  "ct_outputs_of: model %lld has other inputs, dtype or device, or an output "
+                                  "that is there twice",
+                                  (long long)j);
+        if (!ct__group_is_one(gp->options.group))
+            return ct_device_fail(first->device, CT_EUNSUPPORTED,
+                                  "ct_outputs_of: model %lld belongs to a group", (long long)j);
+    }
+    return CT_OK;
+}
+
+ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count)
+{
+    if (!models || count < 1 || check_models(models, count)) return NULL;
+    ct_device *device = models[0]->device;
+    ct_column *columns = ct__gp_alloc(device, (uint64_t)count, sizeof *columns);
+    for (int64_t j = 0; j < count && columns; j++) columns[j] = *ct_gp_output(models[j]);
+    ct_outputs *o = columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->d, columns) : NULL;
+    for (int64_t j = 0; j < count && o; j++) o->model[j] = models[j];
+    free(columns);
+    return o;
+}

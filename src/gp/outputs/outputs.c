@@ -1,0 +1,209 @@
+/* Several outputs as an object, and the models of single ones. With SHARED these have the whole's X and
+ * factor, their own y and α = C⁻¹y, and its parameters in their own units. */
+#include "outputs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- building -------------------------------------------------------------------------------------------- */
+
+/* Names and texts in one block: as the p - 1 inputs and the output of a model. */
+static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
+{
+    if (columns)
+        return ct__gp_copy_columns(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
+                                   p - 1);
+    ct_column *numbered = ct__gp_alloc(device, (uint64_t)p, sizeof *numbered);
+    char(*name)[24] = numbered ? ct__gp_alloc(device, (uint64_t)p, sizeof *name) : NULL;
+    for (int64_t j = 0; j < p && name; j++) {
+        snprintf(name[j], sizeof name[j], "y%lld", (long long)j);
+        numbered[j] = (ct_column){ .name = name[j] };
+    }
+    ct_column *copy = name ? copy_columns(device, p, numbered) : NULL;
+    free(name);
+    free(numbered);
+    return copy;
+}
+
+ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p, int64_t d,
+                              const ct_column *columns)
+{
+    ct_outputs *o = ct__gp_alloc(device, 1, sizeof *o);
+    if (!o) return NULL;
+    *o = (ct_outputs){ .device = device, .kind = kind, .p = p, .d = d };
+    o->column = copy_columns(device, p, columns);
+    if (o->column) o->shift = ct__gp_alloc(device, 2 * (uint64_t)p, sizeof *o->shift);
+    if (o->shift) o->model = ct__gp_alloc(device, (uint64_t)p, sizeof *o->model);
+    if (!o->model) {
+        ct_outputs_free(o);
+        return NULL;
+    }
+    o->scale = o->shift + p;
+    return o;
+}
+
+void ct__outputs_changed(ct_outputs *o)
+{
+    for (int64_t j = 0; j < o->p; j++) {
+        ct_gp_free(o->model[j]);
+        o->model[j] = NULL;
+    }
+    o->of = NULL;
+}
+
+void ct__outputs_replace(ct_outputs *o, ct_gp *whole)
+{
+    ct__outputs_changed(o);
+    ct_gp_free(o->whole);
+    o->whole = whole;
+}
+
+void ct_outputs_free(ct_outputs *o)
+{
+    if (!o) return;
+    if (o->model) ct__outputs_changed(o);
+    ct_gp_free(o->whole);
+    free(o->model);
+    free(o->shift);
+    free(o->column);
+    free(o);
+}
+
+/* -- what they are --------------------------------------------------------------------------------------- */
+
+int64_t ct_outputs_count(const ct_outputs *o) { return o ? o->p : 0; }
+ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o) { return o ? o->kind : CT_OUTPUTS_EACH; }
+ct_device *ct_outputs_device(const ct_outputs *o) { return o ? o->device : NULL; }
+ct_gp *ct_outputs_whole(const ct_outputs *o) { return o ? o->whole : NULL; }
+
+const char *ct_outputs_name(const ct_outputs *o, int64_t j)
+{
+    return o && j >= 0 && j < o->p ? o->column[j].name : NULL;
+}
+
+int64_t ct_outputs_find(const ct_outputs *o, const char *name)
+{
+    for (int64_t j = 0; o && name && j < o->p; j++)
+        if (!strcmp(o->column[j].name, name)) return j;
+    return -1;
+}
+
+int64_t ct_outputs_values(const ct_outputs *o)
+{
+    int64_t sum = 0;
+    if (o && o->whole) return o->whole->n * (o->kind == CT_OUTPUTS_SHARED ? o->p : 1);
+    for (int64_t j = 0; o && j < o->p; j++) sum += o->model[j]->n;
+    return sum;
+}
+
+/* -- a single one ---------------------------------------------------------------------------------------- */
+
+/* The prior of v' = origin + r v for that of v. */
+static ct_prior moved(ct_prior prior, double origin, double r)
+{
+    switch (prior.kind) {
+    case CT_PRIOR_NORMAL: return (ct_prior){ prior.kind, origin + r * prior.a, r * prior.b };
+    case CT_PRIOR_LOG_NORMAL: return (ct_prior){ prior.kind, prior.a + log(r), prior.b };
+    case CT_PRIOR_GAMMA: return (ct_prior){ prior.kind, prior.a, prior.b / r };
+    case CT_PRIOR_HALF_CAUCHY:
+    case CT_PRIOR_SOFT_LOWER: return (ct_prior){ prior.kind, r * prior.a, prior.b };
+    case CT_PRIOR_NONE: break;
+    }
+    return prior;
+}
+
+/* The parameters, which are in the whole's units, in those of gp: what the tape sees stays, to the bit. */
+static ct_status change_units(ct_gp *gp, const ct_gp *whole)
+{
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < gp->n_params && !s; i++) {
+        ct_param *p = &gp->param[i];
+        const double r = ct__gp_unit(gp, i) / ct__gp_unit(whole, i),
+                     origin = ct__gp_origin(gp, i) - r * ct__gp_origin(whole, i), kept = gp->s[i];
+        p->value = origin + r * p->value;
+        p->lower = fmin(origin + r * p->lower, p->value);
+        p->upper = fmax(origin + r * p->upper, p->value);
+        p->prior = moved(p->prior, origin, r);
+        s = ct__gp_check_param(gp, i, p);
+        if (!s) s = ct__gp_pass_on(gp, i);
+        gp->s[i] = kept;
+    }
+    return s;
+}
+
+/* The column's values from the whole's, and α with the factor that the two have in common. */
+static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
+{
+    double *y = ct__gp_doubles(o->whole->shared);
+    if (!y) return ct_last_status(o->device);
+    for (int64_t i = 0; i < gp->n; i++) y[i] = y[i * o->p + j];
+    ct_release(gp->y);
+    ct_release(gp->shared);
+    ct_release(gp->factor.alpha);
+    gp->shared = gp->factor.alpha = NULL;
+    gp->y = ct__gp_tensor(o->device, gp->dtype, ct_shape2(gp->n, 1), y);
+    free(y);
+    gp->factor.ready = false;
+    const ct_status s = gp->y ? ct__gp_complete(gp) : ct_last_status(o->device);
+    if (s != CT_ENUMERIC) return s;
+    return ct_device_fail(o->device, s, "output '%.64s': its likelihood is not finite", o->column[j].name);
+}
+
+/* Into gp, a copy of the whole. */
+static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
+{
+    const ct_gp_options named = { .inputs = gp->column, .output = &o->column[j] };
+    ct_column *columns = ct__gp_copy_columns(o->device, &named, gp->d);
+    if (!columns) return CT_ENOMEM;
+    ct__gp_take_columns(gp, columns);
+    gp->y_shift = o->shift[j];
+    gp->y_scale = gp->y_spread = o->scale[j];
+    gp->log_units = o->kind == CT_OUTPUTS_SHARED ? 0 : gp->log_units - (double)gp->n * log(gp->y_scale);
+    ct_status s = change_units(gp, o->whole);
+    if (!s) s = o->kind == CT_OUTPUTS_SHARED ? take_column(o, gp, j) : ct__lens_set(gp, j);
+    return s;
+}
+
+ct_gp *ct__outputs_extract(const ct_outputs *o, int64_t j)
+{
+    ct_gp *gp = ct_gp_copy(o->whole);
+    if (!gp || !extract(o, gp, j)) return gp;
+    ct_gp_free(gp);
+    return NULL;
+}
+
+ct_gp *ct_outputs_model(ct_outputs *o, int64_t j)
+{
+    if (!o) return NULL;
+    if (j < 0 || j >= o->p) {
+        ct_device_fail(o->device, CT_EINDEX, "ct_outputs_model: output %lld of %lld", (long long)j,
+                       (long long)o->p);
+        return NULL;
+    }
+    if (!o->whole) return o->model[j];
+    if (ct__gp_factorise(o->whole)) return NULL;
+    if (o->of != o->whole->factor.L) ct__outputs_changed(o);
+    o->of = o->whole->factor.L;
+    if (!o->model[j]) o->model[j] = ct__outputs_extract(o, j);
+    return o->model[j];
+}
+
+/* -- all of them ----------------------------------------------------------------------------------------- */
+
+double ct_outputs_nlml(ct_outputs *o)
+{
+    double sum = 0;
+    if (o && o->kind == CT_OUTPUTS_JOINT) return ct_gp_nlml_value(o->whole);
+    for (int64_t j = 0; o && j < o->p; j++) sum += ct_gp_nlml_value(ct_outputs_model(o, j));
+    return o ? sum : NAN;
+}
+
+ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options)
+{
+    if (!o) return CT_EINVAL;
+    if (!o->whole) return ct_gp_fit_many(o->model, o->p, options, NULL);
+    ct__outputs_changed(o);
+    return ct_gp_fit(o->whole, options);
+}

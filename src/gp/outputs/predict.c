@@ -1,0 +1,68 @@
+/* Mean and covariance of all outputs at all points. */
+#include <stdlib.h>
+
+#include "outputs.h"
+
+/* C[(i, j), (l, j)] = V[i, l], between other outputs 0. */
+static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, double *C)
+{
+    const int64_t p = o->p;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < m; l++) C[(i * p + j) * m * p + l * p + j] = V[i * m + l];
+}
+
+/* Outputs that have nothing in common once the parameters are known. */
+static ct_status predict_each(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
+                              double *C)
+{
+    ct_tensor *of_mean = ct_empty(o->device, CT_F64, ct_shape1(m)),
+              *of_C = ct_empty(o->device, CT_F64, ct_shape2(m, m));
+    double *V = ct__gp_alloc(o->device, (uint64_t)(m * m + m), sizeof *V), *one = V + m * m;
+    ct_status s = of_mean && of_C && V ? CT_OK : CT_ENOMEM;
+    for (int64_t j = 0; j < o->p && !s; j++) {
+        ct_gp *gp = ct_outputs_model(o, j);
+        s = gp ? ct_gp_predict_full(gp, Xs, noisy, of_mean, of_C) : ct_last_status(o->device);
+        if (!s) s = ct__gp_read(of_mean, one);
+        if (!s) s = ct__gp_read(of_C, V);
+        for (int64_t i = 0; i < m && !s; i++) mean[i * o->p + j] = one[i];
+        if (!s) place(o, j, m, V, C);
+    }
+    free(V);
+    ct_release(of_mean);
+    ct_release(of_C);
+    return s;
+}
+
+static ct_status check_out(const ct_outputs *o, const ct_tensor *t, int64_t rows, int64_t cols,
+                           const char *what)
+{
+    if (t && ct_tensor_ndim(t) == 2 && ct_tensor_dim(t, 0) == rows && ct_tensor_dim(t, 1) == cols &&
+        ct_tensor_dtype(t) <= CT_F32 && ct_tensor_device(t) == o->device)
+        return CT_OK;
+    return ct_device_fail(o->device, CT_ESHAPE, "%s must be (%lld, %lld), f64 or f32, on the models' device",
+                          what, (long long)rows, (long long)cols);
+}
+
+ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
+                                  ct_tensor *covariance)
+{
+    if (!o) return CT_EINVAL;
+    ct_gp *first = ct_outputs_model(o, 0);
+    ct_status s = first ? ct__gp_check_inputs(first, Xs, "Xs") : ct_last_status(o->device);
+    if (s) return s;
+    const int64_t m = ct_tensor_dim(Xs, 0), mp = m * o->p;
+    if (mean) s = check_out(o, mean, m, o->p, "mean");
+    if (!s) s = check_out(o, covariance, mp, mp, "covariance");
+    if (!s)
+        s = ct__gp_reserve(o->device, 16 * (uint64_t)mp * (uint64_t)mp, false,
+                           "the joint distribution of the outputs", "take fewer points at a time");
+    double *room = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *room);
+    if (!s && !room) s = CT_ENOMEM;
+    if (!s)
+        s = (o->kind == CT_OUTPUTS_JOINT ? ct__joint_predict : predict_each)(o, Xs, noisy, m, room + mp * mp,
+                                                                             room);
+    if (!s && mean) s = ct__gp_deliver(first, room + mp * mp, mean);
+    if (!s) s = ct__gp_deliver(first, room, covariance);
+    free(room);
+    return s;
+}
