@@ -43,8 +43,7 @@ ct__matrix ct__dense(const ct__batch &b, void *data, int64_t rows, int64_t cols)
     return m;
 }
 
-/* Sets the form to row-major with a leading dimension, or column-major. The stride of an extent of 1 is
- * arbitrary. */
+/* Sets the form: row-major with a leading dimension, or column-major. An extent of 1 may have any stride. */
 static bool take_form(ct__matrix *m)
 {
     int64_t rs = m->rows > 1 ? m->rs : m->cols, cs = m->cols > 1 ? m->cs : m->rows;

@@ -26,8 +26,8 @@ struct ct__job : ct__batch {
     mutable ct_status status;
 };
 
-/* CT__DO: the job's status after `call`, a ct_status. CT__ASK: after a call of CUDA or its libraries for
- * `what`. */
+/* CT__DO: the job's status after `call`, a ct_status. CT__ASK: after a call of CUDA or one of its
+ * libraries. */
 #define CT__DO(b, call)        ((b).status = (b).status ? (b).status : (call))
 #define CT__ASK(b, what, call) CT__DO(b, ct__status((b).dev, what, call))
 
@@ -182,8 +182,7 @@ static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
 }
 /* Fills m or its lower triangle with NaN if failed[member] is set. */
 ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);
-/* Notes the first member with failed[member] set, and failed[member], counted from 1, plus `first`. failure
- * may be NULL. */
+/* Notes the first member with failed[member] set, and failed[member], counted from 1, plus `first`. */
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
                            const char *why, ct_failure *failure);
 

@@ -136,8 +136,7 @@ static inline bool ct__done(cudaError_t error)
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess;
 }
-/* Stores a message with `what` and the error of the runtime, cuBLAS, cuSOLVER or the driver; CT_OK for a
- * success. */
+/* Stores a message with `what` and the error of the runtime, cuBLAS, cuSOLVER or the driver, if it is one. */
 ct_status ct__status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error);

@@ -1,5 +1,4 @@
-/* Steps as CUDA graphs: the work queued on the stream between begin and end becomes a graph, launched as a
- * whole. */
+/* Steps as CUDA graphs: the work queued between begin and end becomes a graph, launched as a whole. */
 #include "cuda.h"
 
 struct graph {

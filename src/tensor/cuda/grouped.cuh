@@ -68,8 +68,7 @@ static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, i
     for (int i = 0; i < ROUNDS; i++) *(pack *)(to + i * STEP * PITCH) = held[i];
 }
 
-/* The i-th of a thread's columns, or of its rows of a sum: 16 contiguous bytes per thread, then the next
- * thread's. */
+/* The i-th of a thread's columns, or of its rows of a sum: 16 bytes per thread, then the next thread's. */
 template <int VECTOR> static __device__ __forceinline__ int spread(int thread, int threads, int i)
 {
     return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;

@@ -25,8 +25,7 @@ static __global__ void check_kernel(ct__check check, indices index)
                      [=](int64_t i) { return !index.has(index(i)); });
 }
 
-/* Rows of two tensors with the same trailing shape: the span of the first rows, and the strides between
- * rows. */
+/* Rows of two tensors with the same trailing shape: the span of the first rows, and the row strides. */
 typedef struct rows {
     ct__span first; /* OUT, X */
     int64_t from_row, to_row;

@@ -32,8 +32,7 @@ template <> struct ct__arithmetic<int64_t> {
 };
 
 /* Element i of operand k is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output. Axes are merged and
- * sorted by the output's strides, so that neighbouring threads write neighbours; elements have no fixed
- * order. */
+ * sorted by the output's strides, so that neighbouring threads write neighbours. */
 typedef struct ct__span {
     int64_t ndim; /* 64 bits, so that there is no padding with undefined bytes */
     int64_t count;

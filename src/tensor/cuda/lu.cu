@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* flags[member] = n if an element is not finite and no failure is noted yet. All threads write the same
- * value. */
+/* flags[member] = n if an element is not finite and no failure is noted; all threads write the same value. */
 template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
 {
     CT__EACH_ENTRY(at, b, m)

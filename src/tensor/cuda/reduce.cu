@@ -38,7 +38,7 @@ static __device__ seen both(const reduction &r, const seen &a, const seen &b)
     return seen{ m, s + (second ? a.s : b.s) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
 }
 
-/* Adds the inputs from, from + step, ... of an output, whose first element is at `base`, to `all` in this
+/* Adds the inputs from, from + step, ... of an output, with its first element at `base`, to `all` in
  * order. */
 template <typename S>
 static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, int64_t from, int64_t to,

@@ -1,5 +1,4 @@
-/* trsm, trmm, trtri and lauum, recursively by halves down to tiles, so that nearly all the work is in
- * gemm. */
+/* trsm, trmm, trtri and lauum by halves down to tiles, so that nearly all the work is in gemm. */
 #include "batch.cuh"
 
 enum { BLOCK = CT__TRIANGLE_BLOCK };
