@@ -6,8 +6,8 @@
  * A kernel is a plain host object without a device, with at most 256 nodes. Building returns NULL only if
  * memory is exhausted or NULL was passed. Any other error stays in the object (ct_kernel_status,
  * ct_kernel_message) and is passed on to kernels built from it. Functions that build a kernel from a
- * ct_kernel * take ownership of it, also on failure. So an object is used once: k * k is ct_kernel_product(k,
- * ct_kernel_copy(k)). */
+ * ct_kernel * take ownership of it, also on failure. So an object is used once: k * k is
+ * ct_kernel_product(k, ct_kernel_copy(k)). */
 #ifndef COTANGENT_KERNEL_H
 #define COTANGENT_KERNEL_H
 

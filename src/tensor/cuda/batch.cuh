@@ -182,12 +182,12 @@ static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
 }
 /* Fills m or its lower triangle with NaN if failed[member] is set. */
 ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);
-/* Notes the first member with failed[member] set, and failed[member], counted from 1, plus `first`. */
+/* Notes in `failure`, which may be NULL, the first failed member and failed[member], from 1, plus `first`. */
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
                            const char *why, ct_failure *failure);
 
-/* For matrices in a layout that BLAS takes: C = alpha A B + beta C; the lower triangle of C = alpha A Aᵀ +
- * beta C. Operands may be disjoint blocks of one storage. */
+/* For matrices in a layout that BLAS takes: C = alpha A B + beta C, or in the lower triangle of C
+ * alpha A Aᵀ + beta C. Operands may be disjoint blocks of one storage. */
 ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
                    const ct__matrix &C);
 ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);

@@ -89,9 +89,9 @@ static __device__ __forceinline__ ct__thread<T> ct__open(const ct__plan<T> &p, c
     return v;
 }
 
-/* Visits the tasks. For each: visit.begin(row); visit.pairs(v, i, j, live) by each thread that has a pair (i,
- * j + p) with live[p]; visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at the edge and
- * do not count. */
+/* Visits the tasks. For each: visit.begin(row); visit.pairs(v, i, j, live) by each thread that has a pair
+ * (i, j + p) with live[p]; visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at the edge
+ * and do not count. */
 template <typename T, typename Visitor>
 static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, ct__thread<T> &v, Visitor &visit)
 {

@@ -94,8 +94,9 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
     }
 }
 
-/* A block's tile of sums. Thread (y, x) holds sum[i][c]. For `add` this is row y + DOWN i, and column x +
- * ACROSS c (TURNED) or spread(x, ACROSS, c); for `add_turned` row spread(y, DOWN, i) and the same column. */
+/* A block's tile of sums. Thread (y, x) holds sum[i][c]. For `add` its row is y + DOWN i, and its column is
+ * x + ACROSS c (TURNED) or spread(x, ACROSS, c). For `add_turned` its row is spread(y, DOWN, i), and its
+ * column is the same. */
 template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
     S sum[EACH][WIDTH] = {};

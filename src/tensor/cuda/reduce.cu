@@ -58,9 +58,9 @@ template <typename S> static __device__ void put(const reduction &r, int64_t out
     ((S *)r.out)[ct__located<2>(r.keep, output)[OUT]] = (S)y;
 }
 
-/* A block computes THREADS / lanes outputs from one piece of their inputs. Lane l takes the inputs l, l +
- * lanes, ...; then the second half of the lanes is added to the first until one is left. SECOND: the inputs
- * are the pieces' results. */
+/* A block computes THREADS / lanes outputs from one piece of their inputs. A lane takes every lanes-th input;
+ * then the second half of the lanes is added to the first until one is left. SECOND: the inputs are the
+ * pieces' results. */
 template <typename S, bool SECOND> static __global__ void reduce_kernel(reduction r)
 {
     CT__SHARED(seen, room, [THREADS]);
