@@ -1,9 +1,9 @@
 /* gp_nlml_mixed:  v = ½ rᵀα + ½ log det C + n/2 log 2π,   C = k(X, X) + diag(noise) = L (I + E) Lᵀ,  α = C⁻¹r
  * adjoint:        as in nlml.c, with (L Lᵀ)⁻¹ for C⁻¹
  *
- * L is the factor of C rounded to f32. Conjugate gradients with C in f64 refine α; the preconditioner is L Lᵀ.
- * The eigenvalues of the preconditioned matrix are within |E| of 1, so each step gains as many digits as the
- * factor has. For any α
+ * L is the factor of C rounded to f32. Conjugate gradients refine α with C in f64; they are preconditioned
+ * by L Lᵀ. The eigenvalues of the preconditioned matrix are within |E| of 1, so each step gains as many
+ * digits as the factor has. For any α
  *     2 rᵀα - αᵀCα = rᵀC⁻¹r - |C⁻¹r - α|²_C
  * so the error of the quadratic form is the square of α's error.
  *
