@@ -22,8 +22,8 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
     if (!threadIdx.x) failed[blockIdx.x] = first < count ? first + 1 : 0;
 }
 
-/* C = Qᵀ C or Q C for the reflectors of one panel V (ones on its diagonal, zeros above): H_1 H_2 ... = I - V
- * (I + D U)⁻¹ D Vᵀ, where D = diag(tau) and U is the strict upper triangle of VᵀV [Joffrain, Low,
+/* C = Qᵀ C or Q C for the reflectors of one panel V (ones on its diagonal, zeros above):
+ * H_1 H_2 ... = I - V (I + D U)⁻¹ D Vᵀ, where D = diag(tau) and U is VᵀV above the diagonal [Joffrain, Low,
  * Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations, revisited"]. */
 static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &panel, const ct__matrix &tau,
                                const ct__matrix &C)
