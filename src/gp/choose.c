@@ -180,7 +180,7 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
     return ct_device_fail(ct_tensor_device(X), CT_ESTOPPED, "ct_gp_choose: stopped by the caller");
 }
 
-/* -- of many rows ---------------------------------------------------------------------------------------- */
+/* -- many rows ------------------------------------------------------------------------------------------- */
 
 /* CT_ENUMERIC if the functions of a basis are independent on all rows but not on these. */
 static ct_status check_basis(const choosing *c, const ct_tensor *X, const ct_tensor *y,
@@ -237,7 +237,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     return s;
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------- */
+/* -- the whole choice ------------------------------------------------------------------------------------ */
 
 static ct_status choose(choosing *c, ct_gp **gp)
 {

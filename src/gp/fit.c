@@ -167,7 +167,7 @@ static ct_status conclude(ct__fit *f)
     return s;
 }
 
-/* -- many ------------------------------------------------------------------------------------------------ */
+/* -- many models ----------------------------------------------------------------------------------------- */
 
 /* One start on one thread, on a twin of the model, so its result does not depend on how many run at a
  * time. */

@@ -172,7 +172,7 @@ int ct_gp_at_bound(const ct_gp *gp, int64_t i)
     return z <= lower + AT_BOUND ? -1 : z >= upper - AT_BOUND ? 1 : 0;
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------- */
+/* -- the whole report ------------------------------------------------------------------------------------ */
 
 static ct_status inspect(inspection *q)
 {

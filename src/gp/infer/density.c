@@ -9,7 +9,7 @@
 
 #include "gp/kernel/prior.h"
 
-/* -- what has to be finite ------------------------------------------------------------------------------- */
+/* -- finite values --------------------------------------------------------------------------------------- */
 
 static void flag(ct_call *c, ct_view x, const char *what)
 {

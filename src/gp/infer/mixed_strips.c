@@ -128,7 +128,7 @@ void ct__mixed_factor(const ct__mixed *m, ct_view diagonal)
         ct_prim_copy(c, line, diagonal);
 }
 
-/* -- products and solutions ------------------------------------------------------------------------------ */
+/* -- products and solves --------------------------------------------------------------------------------- */
 
 void ct__mixed_product(const ct__mixed *m, ct_view V, ct_view out)
 {

@@ -17,7 +17,7 @@
 
 enum { BASIS = CT__DENSITY_INPUTS, INPUTS };
 
-/* -- what H adds to a factor ----------------------------------------------------------------------------- */
+/* -- the contribution of H to a factor ------------------------------------------------------------------- */
 
 /* Views of `whole` (p, n + p + 1). */
 typedef struct parts {
@@ -140,7 +140,7 @@ ct_var ct__gp_restricted(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     return ct__cov_apply(&restricted, kernel, (ct_var[]){ theta, X, r, noise, H }, INPUTS);
 }
 
-/* -- of a model ------------------------------------------------------------------------------------------ */
+/* -- a model's factor ------------------------------------------------------------------------------------ */
 
 ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
 {

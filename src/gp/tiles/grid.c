@@ -73,7 +73,7 @@ ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i)
     return ct_view_slice(array, dim, begin, end < whole ? end : whole, 1);
 }
 
-/* -- together -------------------------------------------------------------------------------------------- */
+/* -- collective operations ------------------------------------------------------------------------------- */
 
 bool ct__grid_meet(ct_call *c, const ct__grid *g)
 {

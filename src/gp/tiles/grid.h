@@ -69,7 +69,7 @@ ct_view ct__grid_strip(const ct__grid *g, int side, ct_view array, int64_t i0, i
 /* The part of tile row i in an array with all n rows (dim = 0) or columns (dim = 1). */
 ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i);
 
-/* -- together -------------------------------------------------------------------------------------------- */
+/* -- collective operations ------------------------------------------------------------------------------- */
 
 /* out (n) = the matrix's diagonal. */
 void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);

@@ -160,7 +160,7 @@ static void update(const sweep *s, const step *at, bool next, bool others)
     }
 }
 
-/* -- all of them ----------------------------------------------------------------------------------------- */
+/* -- all steps ------------------------------------------------------------------------------------------- */
 
 /* Allocates one panel. */
 static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)

@@ -57,7 +57,7 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
         p->begin[k + 1] = p->begin[k] + ct__divide_up(bytes[k], CT__ALIGNMENT) * CT__ALIGNMENT;
 }
 
-/* -- what is in global memory ---------------------------------------------------------------------------- */
+/* -- global memory --------------------------------------------------------------------------------------- */
 
 /* Computes theta, weight and slope, one after the other. Launched with one block. */
 template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T *theta)

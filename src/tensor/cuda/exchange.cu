@@ -67,7 +67,7 @@ void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
     return (char *)room + CT__ALIGNMENT;
 }
 
-/* -- what goes between host and GPU ---------------------------------------------------------------------- */
+/* -- transfers between host and GPU ---------------------------------------------------------------------- */
 
 /* The first place that the earliest failing check found, or NULL. */
 static const ct__bad *first_bad(const ct__bad *found)
@@ -127,7 +127,7 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
     return s ? s : ct__cuda_synchronize(dev);
 }
 
-/* -- streams of others ----------------------------------------------------------------------------------- */
+/* -- foreign streams ------------------------------------------------------------------------------------- */
 
 void *ct__cuda_stream(ct_device *dev) { return ct__cuda_of(dev)->stream; }
 

@@ -6,7 +6,7 @@
 
 enum { LENGTH = CT__GROUP_LENGTH };
 
-/* -- what is wrong with groups --------------------------------------------------------------------------- */
+/* -- checks of groups ------------------------------------------------------------------------------------ */
 
 /* Notes offsets and positions that group_by cannot have made. */
 static __global__ void groups_kernel(ct__check check, ct__groups g)
@@ -127,7 +127,7 @@ static __global__ void add_kernel(ct__groups g, int shift, int64_t count, const 
                     [=](int64_t m, int64_t e, T sum) { C_bar[m * count + e] = (S)sum; });
 }
 
-/* -- from the host --------------------------------------------------------------------------------------- */
+/* -- host functions -------------------------------------------------------------------------------------- */
 
 /* Whether rows of `width` elements are aligned to n elements. */
 template <typename S> static bool rows_at(const void *x, int64_t width, int64_t n)

@@ -24,7 +24,7 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info
     if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
-/* -- by cuBLAS, all members together: in a graph, too ---------------------------------------------------- */
+/* -- by cuBLAS, all members together, also in a graph ---------------------------------------------------- */
 
 ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
