@@ -37,8 +37,8 @@ static bool is_near(const ct_gp *gp, double a, double b, double largest)
     return fabs(a - b) <= 64 * (ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON) * largest;
 }
 
-/* The largest magnitude of each input and of the target, [d + 1]. The rounding of a log is one of its size, and
- * exp makes it relative: that of the target counts as larger then. */
+/* The largest magnitude of each input and of the target, [d + 1]. With a log that of the target counts as
+ * larger: exp makes the rounding of z a relative one of y. */
 static void find_largest(const ct_gp *gp, const double *x, const double *y, double *largest)
 {
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);

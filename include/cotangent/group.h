@@ -1,4 +1,4 @@
-/* A group: processes, on one machine or on many, that hold one model together (ct_gp_options.group).
+/* A group: processes, on one or more machines, that hold one model together (ct_gp_options.group).
  *
  *     ct_group *group = ct_group_world();                 all processes that mpirun or srun has started
  *     ct_gp *gp = ct_gp_new(X, y, kernel, &(ct_gp_options){ .group = group });
@@ -7,10 +7,10 @@
  * collective: it ends when all processes have made it, and returns the same numbers everywhere. If it fails
  * in one process, it fails in all, with the same status and that process's message.
  *
- * Processes talk by MPI. The library loads its module for MPI, libcotangent-mpi.so, when a group is opened. A
- * program that has started MPI by itself takes ct_group_mpi of mpi.h. A group is used from the
- * thread that started MPI; MPI_THREAD_FUNNELED is enough. MPI starts once in a program: after
- * ct_group_world's group is freed there is no other. */
+ * Processes communicate by MPI. The library loads its module for MPI, libcotangent-mpi.so, when a group is
+ * opened. A program that starts MPI itself uses ct_group_mpi (mpi.h). Use a group only from the thread that
+ * started MPI; MPI_THREAD_FUNNELED is enough. MPI can start only once in a program, so after the group of
+ * ct_group_world is freed no other can be opened. */
 #ifndef COTANGENT_GROUP_H
 #define COTANGENT_GROUP_H
 
@@ -20,13 +20,13 @@ CT_BEGIN_DECLS
 
 typedef struct ct_group ct_group;
 
-/* All processes of MPI_COMM_WORLD, or this one alone if it was not started as one of many. Starts MPI if
- * nobody has, and then ct_group_free ends it. Never NULL: ct_group_status tells a failure, which ct_gp_new
- * reports, too. */
+/* All processes of MPI_COMM_WORLD, or only this one if it was not started by a launcher of MPI. Starts MPI if
+ * it is not yet started; ct_group_free then ends it. Never NULL: ct_group_status returns a failure, which
+ * ct_gp_new also reports. */
 CT_API ct_group *ct_group_world(void);
-/* The processes of a communicator, given as MPI_Comm_c2f has it: see ct_group_mpi. Collective. */
+/* The processes of a communicator, as a handle of MPI_Comm_c2f: see ct_group_mpi. Collective. */
 CT_API ct_group *ct_group_of(int communicator);
-/* Collective. Models of the group are freed before it. */
+/* Collective. Free the group's models first. */
 CT_API void ct_group_free(ct_group *group);
 
 CT_API ct_status ct_group_status(const ct_group *group); /* CT_EINVAL for NULL */

@@ -1,5 +1,5 @@
-/* A group of processes from a communicator of MPI, for programs that start MPI themselves. This header alone
- * includes <mpi.h>. It needs the MPI that the library was built with. */
+/* A group of processes from an MPI communicator, for programs that start MPI themselves. Only this header
+ * includes <mpi.h>. It needs the same MPI that the library was built with. */
 #ifndef COTANGENT_MPI_H
 #define COTANGENT_MPI_H
 
@@ -9,7 +9,7 @@
 
 CT_BEGIN_DECLS
 
-/* The processes of `communicator`, which the library duplicates. Collective. MPI must have started, and must
+/* The processes of `communicator`, which the library duplicates. Collective. MPI must be started, and must
  * not end before ct_group_free. Never NULL: see ct_group_status. */
 static inline ct_group *ct_group_mpi(MPI_Comm communicator)
 {

@@ -46,7 +46,8 @@ typedef struct ct_outputs_options {
     /* As in ct_gp_new, but `output` is not read, and a group of processes is refused. EACH takes all else.
      * SHARED and JOINT take the average as the mean (CT_MEAN_CONSTANT and CT_MEAN_ZERO are the same there; a
      * term `constant` in the kernel makes it uncertain), refuse another mean, noise that is given and a
-     * transform, and standardise in any case. JOINT learns one noise for each output, and refuses another kind than CT_NOISE_LEARNED. */
+     * transform, and standardise in any case. JOINT learns one noise for each output, and refuses another
+     * kind than CT_NOISE_LEARNED. */
     ct_gp_options model;
     const ct_column *outputs; /* [p], of different names, copied; NULL: numbers named y0, y1, ... */
     int rank;                 /* of B, for JOINT, 1 <= rank <= p; 0: 1 */

@@ -1,5 +1,5 @@
 /* The covariance profiles, one row each. Kernel texts, constructors, parameters, every backend's tiles, the
- * rules in ops and the tests read these rows: a new profile is a row here and a line in docs/kernels.md.
+ * rules in ops and the tests read these rows. A new profile is a row here and a line in docs/kernels.md.
  *
  * A profile is k(s, a): s is one number for a pair of points, a is the one parameter beside the lengthscales.
  *
@@ -9,15 +9,15 @@
  *     lengthscales  whether it has lengthscales: one, or with ard one for each active column
  *     extra, unit   the name of a, and its ct_unit; NULL, CT_UNIT_NONE: there is no a. A distance without
  *                   lengthscales is measured in units of a.
- *     geometry      what s is: a ct_cov_geometry. But for CT_DOT, k(0, a) = 1.
- *     tail          CT_HEAVY: k falls like (s/a)^-a, so with a small a it is not yet 0 at the largest s that
- *                   the dtype holds; CT_LIGHT: it is 0 there, or k does not fall
+ *     geometry      how s is computed: a ct_cov_geometry. k(0, a) = 1, except for CT_DOT.
+ *     tail          CT_HEAVY: k falls like (s/a)^-a, so with a small a it is not yet 0 at the largest s of
+ *                   the dtype; CT_LIGHT: k is 0 there, or does not fall
  *     u             a common subexpression of value, ds and da
  *     value         y = k(s, a); may use u
  *     ds, da        ∂k/∂s and ∂k/∂a; may use u and y. Finite at s = 0. For CT_SINE, ∂k/∂a is at fixed s.
  *
- * The CPU and CUDA read the formulas u, value, ds and da as arithmetic, and the tape reads as ops u and
- * value, and for CT_DISTANCE ds and da. They consist of:
+ * The CPU and CUDA read the formulas u, value, ds and da as arithmetic. The tape reads u and value as ops,
+ * and for CT_DISTANCE also ds and da. The formulas consist of:
  *     s, a, u, y                 as above
  *     r                          √s, for CT_DISTANCE only
  *     degree                     of the polynomial, an int

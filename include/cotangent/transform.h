@@ -1,12 +1,12 @@
-/* Monotone maps g of a target y that is positive, a share or a count, so that z = g(y) has a bell shape:
+/* Monotone maps g of a positive target, a share or a count y, so that z = g(y) is closer to normal:
  *
  *     CT_TRANSFORM_NONE    z = y
  *     CT_TRANSFORM_LOG     z = log y              y > 0
  *     CT_TRANSFORM_LOGIT   z = log(y / (1 - y))   0 < y < 1
  *     CT_TRANSFORM_SQRT    z = √y                 y >= 0; a z below 0 stands for y = 0
  *
- * A model of z (ct_gp_options.transform) is a model of y: log p(y) = log p(z) + log g'(y), and quantiles of y
- * are g⁻¹ of those of z. [Snelson, Rasmussen & Ghahramani 2004, "Warped Gaussian processes"] */
+ * A model of z (ct_gp_options.transform) is a model of y: log p(y) = log p(z) + log g'(y), and g⁻¹ maps
+ * quantiles of z to quantiles of y. [Snelson, Rasmussen & Ghahramani 2004, "Warped Gaussian processes"] */
 #ifndef COTANGENT_TRANSFORM_H
 #define COTANGENT_TRANSFORM_H
 
@@ -23,13 +23,14 @@ typedef enum ct_transform_kind {
 
 typedef struct ct_transform {
     ct_transform_kind kind;
-    /* Of CT_TRANSFORM_SQRT: a smaller y has the slope that g has here. The slope of √y at 0 is infinite, and
-     * a 0 in a table stands for numbers up to the smallest positive one, δ: their average slope 1/√δ is that
-     * at δ/4. */
+    /* For CT_TRANSFORM_SQRT: for y below `least`, g'(y) is replaced by g'(least), because the slope of √y at
+     * 0 is infinite. A 0 in a table stands for numbers up to the smallest positive one, δ. Their mean slope
+     * 1/√δ is the slope at δ/4. */
     double least;
 } ct_transform;
 
-/* "none", "log", "logit" or "sqrt"; and the y that it takes: "numbers above 0", ... Both are static. */
+/* The name: "none", "log", "logit" or "sqrt". The domain of y in words: "numbers above 0", ... Both are
+ * static. */
 CT_API const char *ct_transform_name(ct_transform_kind kind);
 CT_API const char *ct_transform_domain(ct_transform_kind kind);
 
@@ -37,10 +38,11 @@ CT_API const char *ct_transform_domain(ct_transform_kind kind);
 CT_API double ct_transform_value(ct_transform t, double y);
 /* y = g⁻¹(z). */
 CT_API double ct_transform_inverse(ct_transform t, double z);
-/* log g'(y), for a y of the domain. */
+/* log g'(y), for a y in the domain. */
 CT_API double ct_transform_log_slope(ct_transform t, double y);
-/* Mean and variance of y (either may be NULL) where z is normal with this mean and variance: in closed form,
- * for the logit by quadrature to 12 digits of the mean and 10 of the variance, or 1e-15. May be infinite. */
+/* Mean and variance of y (either may be NULL) if z is normal with this mean and variance. They are closed
+ * forms, except for the logit: quadrature gives the mean to 12 digits and the variance to 10, or to 1e-15.
+ * May be infinite. */
 CT_API void ct_transform_moments(ct_transform t, double mean, double variance, double *mean_of_y,
                                  double *variance_of_y);
 

@@ -1,5 +1,4 @@
-/* The covariances that ct_gp_choose tries: the caller's, or the default ones, of which docs/gp.md says what
- * they are worth. */
+/* The covariances that ct_gp_choose tries: the caller's, or the defaults, which docs/gp.md evaluates. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,20 +8,20 @@
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"
-/* With categories: what a level adds, and how much levels share of a function of the numbers. */
+/* With categories: an offset for each level, and functions of the numbers that levels share in part. */
 #define LEVELS     "scale * category(ard)"
 #define ROUGH_EACH LEVELS " + " ROUGH " * category(ard)"
 #define BOTH_EACH  LEVELS " + (" BOTH ") * category(ard)"
 #define PLAIN_EACH "linear + " LEVELS " + scale * matern32 * category"
-/* Of one category: which of its levels go together, and how much each varies. */
+/* With one category: the correlations of its levels, and the variance of each. */
 #define ROUGH_INDEX "index(rank=1) * matern32(ard)"
 #define BOTH_INDEX  "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
-enum { ROWS_A_LEVEL = 20 }; /* for which index is tried: ten for each of its parameters */
+enum { ROWS_A_LEVEL = 20 }; /* rows per level from which index is tried: ten per parameter */
 
 static const ct_gp_candidate by_likelihood[] = {
     { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
 };
-/* Without a linear part: in as many centred columns as rows the others tell each row exactly. */
+/* Without a linear part: with as many centred columns as rows, the other rows determine each row exactly. */
 static const ct_gp_candidate by_loo[] = {
     { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
 };
@@ -70,7 +69,7 @@ static ct_status check(const ct_gp_choose_options *o, ct_device *device)
 
 /* -- the default ----------------------------------------------------------------------------------------- */
 
-/* Without seasons, for a choice by so many rows; *count: how many. */
+/* The candidates without seasons, for a choice by `rows` rows; *count: their number. */
 static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, int64_t rows, bool loo, int *count)
 {
     int64_t categories = 0, levels = 0;
@@ -82,7 +81,7 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, int64_t 
     if (categories == d && categories) return of_categories;
     const bool one = categories == 1 && levels > 1 && rows / ROWS_A_LEVEL >= levels;
     if (one) *count = 6;
-    /* The first saves parameters, where there are any to save. */
+    /* The first candidate saves parameters; it is skipped if there are none to save. */
     const bool saves = categories ? !loo : d > (loo ? 1 : 2);
     *count -= !saves;
     return (one ? indexed : categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
@@ -90,7 +89,7 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, int64_t 
 
 static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...) CT_PRINTF(4, 5);
 
-/* Seasonal candidate k. Returns its text. */
+/* Sets seasonal candidate k. Returns its text. */
 static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...)
 {
     va_list args;
@@ -101,10 +100,10 @@ static const char *add(ct_gp_choice *c, int k, const char *from, const char *for
     return c->seasonal[k];
 }
 
-/* Candidates for the seasons of a column, behind those that are there: beside the rough part one season,
- * whose shape changes slowly, and the same from the start of a season that fades within three periods; two
- * seasons. Then with a trend and swings around it. In one column the rough part joins these later, as it
- * would become the trend. */
+/* Appends candidates for the seasons of a column. First the rough part plus one season whose shape changes
+ * slowly; the same, started at a season that fades within three periods; two seasons. Then these with a trend
+ * and variations around it. With a single column the rough part joins these later, because it would become
+ * the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
     const char *rough = c->tried[c->count - 3].kernel, *steady, *slow; /* ROUGH, or ROUGH_EACH */
@@ -147,5 +146,5 @@ ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_opt
     const int64_t column = asked ? how->season_column : 0;
     s = ct__find_seasons_of(X, column, y, model->transform, choice->season, &choice->seasons);
     if (!s && choice->seasons) add_seasonal(choice, column, d);
-    return s == CT_ENOMEM ? s : CT_OK; /* what else is wrong with the data ct_gp_new tells */
+    return s == CT_ENOMEM ? s : CT_OK; /* ct_gp_new reports all other faults of the data */
 }

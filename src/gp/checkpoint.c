@@ -1,14 +1,15 @@
-/* The checkpoint of a fit. The optimisers cannot save their states, but take the same steps when they get the
- * same values: so the file is a log of the evaluations. All numbers are little-endian.
+/* The checkpoint of a fit. The optimisers cannot save their state, but they repeat the same steps if they get
+ * the same values. So the file is a log of the evaluations. All numbers are little-endian.
  *
  *     magic "\211CTFIT\r\n", u32 version, u64 fingerprint, u64 CRC-64 of all before
  *     records of one size, each:
  *         key: u64 model, u32 start, number, f64 z[P]
  *         u32 failed, f64 value, jitter, error, gradient[P], u64 CRC-64 of the record before it
  *
- * P is the most parameters of a model of the fit; smaller models have zeros there. The fingerprint is that of
- * all models and options, `model` that of the record's model. Records are appended, so no crash harms an
- * earlier one. What is unfinished or damaged is left out, and its evaluation made again. */
+ * P is the largest number of parameters of the fit's models; smaller models are padded with zeros. The
+ * fingerprint is that of all models and options, `model` that of the record's model. Records are appended, so
+ * a crash harms no earlier record. Unfinished or damaged records are dropped, and their evaluations
+ * repeated. */
 #define _XOPEN_SOURCE 700
 #include "checkpoint.h"
 
@@ -83,7 +84,7 @@ static ct_status refuse(ct_device *device, ct_status status, const char *path, c
     return ct_device_fail(device, status, "%.200s: %s", path, what);
 }
 
-/* Moves the good records of the file together; *bytes: what of it stays. */
+/* Compacts the good records of the file; *bytes: the size of the file's part that stays. */
 static ct_status read_file(ct__checkpoint *c, ct_device *device, const char *path, uint64_t print,
                            uint64_t *bytes)
 {
@@ -189,7 +190,7 @@ bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e
 
 ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e)
 {
-    if (e->failed && e->number == 1) return CT_OK; /* it ends the search with a message of its own */
+    if (e->failed && e->number == 1) return CT_OK; /* it ends the search with its own message */
     pass_record(c, e, e->record, false);
     ct_status s = ct_append_bytes(c->file, e->record, c->size);
     if (s && !c->message[0]) snprintf(c->message, sizeof c->message, "%s", ct_message(c->device));

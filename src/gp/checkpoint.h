@@ -1,4 +1,4 @@
-/* The checkpoint of a fit: a file of its evaluations, from which the same fit goes on. */
+/* The checkpoint of a fit: a file of its evaluations, from which the same fit continues. */
 #ifndef CT_GP_CHECKPOINT_H
 #define CT_GP_CHECKPOINT_H
 
@@ -6,13 +6,13 @@
 
 #include "gp/model/model.h"
 
-/* One evaluation. Its key are the members up to z. */
+/* One evaluation. The members up to z are its key. */
 typedef struct ct__evaluation {
     uint64_t model; /* ct__gp_fingerprint */
     int start, number;
     int64_t n;
     double *z;                   /* [n] */
-    bool failed;                 /* CT_ENUMERIC; what follows has no meaning then */
+    bool failed;                 /* CT_ENUMERIC; the following members are then meaningless */
     double value, jitter, error; /* as of ct__gp_evaluate; of mixed precision */
     double *gradient;            /* [n] */
     unsigned char *record;       /* [size] of the checkpoint, zeroed by the caller before the first use */
@@ -28,14 +28,15 @@ typedef struct ct__checkpoint {
     char message[512]; /* of the first failure to add */
 } ct__checkpoint;
 
-/* Opens the file for a fit of these models, or makes it. `print` stands for what else the fit depends on.
- * Refuses a file of another fit, and leaves it as it is. Without failure, end with ct__checkpoint_close. */
+/* Opens or creates the file for a fit of these models. `print` represents whatever else the fit depends on. A
+ * file of another fit is refused and left unchanged. After success, end with ct__checkpoint_close. */
 ct_status ct__checkpoint_open(ct__checkpoint **c, const char *path, ct_gp *const *models, int64_t count,
                               const ct_fit_options *options, uint64_t print);
-/* Whether the file had an evaluation of this key: its results. *at, from 0, is where it was, and where the
- * next is looked for first. */
+/* Finds the evaluation with this key in the file and stores its results; false if there is none. The
+ * search begins at *at, which becomes the position found. */
 bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e);
-/* Adds it to the file. One at a time. The first failure stays, its message on `device`. */
+/* Adds the evaluation to the file; calls must not overlap. The first failure is kept, its message on
+ * `device`. */
 ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e);
 void ct__checkpoint_close(ct__checkpoint *c);
 

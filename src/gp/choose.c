@@ -1,35 +1,35 @@
-/* The choice of a covariance: the lowest
+/* The choice of a covariance: the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
- * wins, with m free parameters (twice as many by leave-one-out); it is infinite for n <= m + 1. A covariance
- * that only follows the noise loses, and a table with few rows for its columns gets few parameters. The
- * largest default is searched twice, from its usual start and from where the one before it ended: either
- * search alone gets stuck on some tables. docs/gp.md says what it is worth. */
+ * with m free parameters (twice as many by leave-one-out); AICc is infinite for n <= m + 1. A covariance that
+ * only fits the noise loses, and a table with few rows for its columns gets few parameters. The largest
+ * default is searched twice, from its usual start and from the optimum of the previous candidate, because
+ * either search alone gets stuck on some tables. docs/gp.md evaluates the choice. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fit.h"
 
-enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows SOME make the choice */
+enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows, SOME are used for the choice */
 
 typedef struct choosing {
     const ct_tensor *X, *y; /* all rows */
     ct_gp_options model;
     ct_gp_choose_options how;
     ct_gp_choice *choice;
-    /* Of each candidate: the one to begin from, or -1; 0, or one more than the round of that one. */
+    /* For each candidate: the one to start from, or -1; its round, 0 or one more than that one's. */
     int from[CT_GP_CANDIDATES], round[CT_GP_CANDIDATES];
     ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
     ct__checkpoint *checkpoint;  /* of all searches; NULL: none, or not open yet */
-    uint64_t print;              /* of the model of all rows, where some make the choice */
-    int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
-    bool stopped;                /* the callback wants to stop */
+    uint64_t print;              /* of the model of all rows, if only some make the choice */
+    int list[CT_GP_CANDIDATES];  /* the indices of the current fit's models in the choice's list */
+    bool stopped;                /* the callback has asked to stop */
     double begun;
 } choosing;
 
 /* -- candidates ------------------------------------------------------------------------------------------ */
 
-/* Which candidate each begins from, and in which round. */
+/* Sets which candidate each starts from, and in which round. */
 static ct_status order_candidates(choosing *c, ct_device *device)
 {
     for (int k = 0; k < c->choice->count; k++) {
@@ -60,7 +60,7 @@ static double penalty(const ct_gp *gp, ct_fit_objective objective)
     return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
 }
 
-/* Makes the models, and marks those that AICc rules out. One of the smallest stays. */
+/* Creates the models, and marks those that AICc rules out, except one of the smallest. */
 static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tensor *y,
                                  const ct_gp_options *model)
 {
@@ -100,8 +100,8 @@ static int pass_on(void *context, const ct_fit_progress *progress)
     return c->stopped;
 }
 
-/* Fits the models, which are c->list in the choice. The first failure that is neither a stop nor a covariance
- * without a factor. */
+/* Fits the models, which are c->list in the choice. Returns the first failure other than a stop or a
+ * covariance without a factor. */
 static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_status *status)
 {
     ct_fit_options options = c->how.fit;
@@ -113,16 +113,16 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
         c->choice->starts += gp[i]->report.starts;
         c->choice->iterations += gp[i]->report.iterations;
         c->choice->evaluations += gp[i]->report.evaluations;
-        c->stopped |= status[i] == CT_ESTOPPED; /* by another process of the group */
+        c->stopped |= status[i] == CT_ESTOPPED; /* another process of the group asked to stop */
         c->choice->replayed += gp[i]->report.replayed;
         if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
-    if (first && first != told) /* the message is another model's */
+    if (first && first != told) /* the device's message is another model's */
         ct_device_fail(gp[0]->device, first, "ct_gp_choose: a candidate failed: %s", ct_status_name(first));
     return first;
 }
 
-/* Those whose turn it is, side by side. */
+/* Fits the candidates of this round together. */
 static ct_status fit_round(choosing *c, int round)
 {
     ct_gp *gp[CT_GP_CANDIDATES];
@@ -154,7 +154,7 @@ static ct_status fit_round(choosing *c, int round)
     return s;
 }
 
-/* *winner: the model with the lowest criterion, NULL where there is none: CT_ENUMERIC, or CT_ESTOPPED. */
+/* *winner: the model with the lowest criterion; NULL with CT_ENUMERIC or CT_ESTOPPED if there is none. */
 static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                         ct_gp **winner)
 {
@@ -180,9 +180,9 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
     return ct_device_fail(ct_tensor_device(X), CT_ESTOPPED, "ct_gp_choose: stopped by the caller");
 }
 
-/* -- of many rows ---------------------------------------------------------------------------------------- */
+/* -- many rows ------------------------------------------------------------------------------------------- */
 
-/* CT_ENUMERIC where the functions of a basis, which all rows tell apart, are not different in these. */
+/* CT_ENUMERIC if the functions of a basis are independent on all rows but not on these. */
 static ct_status check_basis(const choosing *c, const ct_tensor *X, const ct_tensor *y,
                              const ct_gp_options *model)
 {
@@ -193,7 +193,7 @@ static ct_status check_basis(const choosing *c, const ct_tensor *X, const ct_ten
     return s == CT_EINVAL ? CT_ENUMERIC : s;
 }
 
-/* search, on some rows. */
+/* Runs `search` on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
     const ct_tensor *all[] = { c->X, c->y, c->model.noise_variances, c->model.noise_levels };
@@ -213,13 +213,13 @@ static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
     return s;
 }
 
-/* *gp: the model of all rows with the covariance that some of them chose, from where theirs ended.
- * CT_ENUMERIC where one of the two has no factor. */
+/* *gp: the model of all rows with the covariance that some of them chose, started at their optimum.
+ * CT_ENUMERIC if one of the two has no factor. */
 static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 {
     ct_device *device = ct_tensor_device(c->X);
     ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
-    if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
+    if (!all) return ct_last_status(device); /* checks all rows and the memory that they need */
     ct_status s = c->how.fit.checkpoint ? ct__gp_fingerprint(all, &c->print) : CT_OK, status = CT_OK;
     ct_gp_free(all);
     if (!s) s = search_some(c, rows, &some);
@@ -237,7 +237,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     return s;
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------- */
+/* -- the whole choice ------------------------------------------------------------------------------------ */
 
 static ct_status choose(choosing *c, ct_gp **gp)
 {

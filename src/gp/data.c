@@ -1,4 +1,4 @@
-/* The rows that a model knows. */
+/* The rows of a model. */
 #include <stdlib.h>
 
 #include "gp/model/model.h"

@@ -1,4 +1,4 @@
-/* The caller's tensors: what is read and written is checked, and numbers are converted on the way. */
+/* The caller's tensors: checks, and conversion of the numbers read and written. */
 #include <math.h>
 #include <stdlib.h>
 

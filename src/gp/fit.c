@@ -1,4 +1,4 @@
-/* Fits of one model and of many: their starts, side by side where the data are small, and their results. */
+/* Fits of one model or many: their starts, in parallel for small data, and their results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
     return CT_OK;
 }
 
-/* The leave-one-out density can be highest for a level thousands of deviations away from the data, where new
- * rows are predicted badly. So the level stays within a standard deviation of the average, unless it has
- * bounds or a start of its own. In z coordinates y is as the model has it. */
+/* The leave-one-out density may be highest for a level thousands of deviations away from the data, where new
+ * rows are predicted badly. So the level is bounded to a standard deviation around the mean, unless it has
+ * bounds or a start of its own. In z coordinates y is that of the standardised model. */
 static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
@@ -75,8 +75,7 @@ static ct_status allocate(ct__fit *f)
     return s;
 }
 
-/* The most that the objective of a fit holds at once, with d columns of data or, where they are there
- * already, none. */
+/* The largest memory of the fit's objective, with d columns of data, or 0 if the data are counted already. */
 static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int64_t d)
 {
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
@@ -89,7 +88,7 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
            grid;
 }
 
-/* Into *f; release with conclude. A failure is the fit's. */
+/* Prepares *f; release it with conclude. A failure is the fit's. */
 static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
 {
     bool mixed = options->precision == CT_PRECISION_MIXED, narrow = gp->dtype == CT_F32;
@@ -125,7 +124,7 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
 }
 
 /* The search keeps the smallest of many noisy values, which is biased low. The winner is evaluated again with
- * fresh signs. Where that is refused, the search's value stays. */
+ * fresh signs. If that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
     double objective, jitter;
@@ -137,14 +136,14 @@ static ct_status value_winner(ct__fit *f)
     return CT_OK;
 }
 
-/* The winner becomes the model; without one the model stays as it was. */
+/* Stores the winner in the model; without a winner the model is unchanged. */
 static ct_status keep_winner(ct__fit *f)
 {
     ct_gp *gp = f->gp;
     bool stopped = f->gate->stopped, found = isfinite(f->report.objective);
     if (f->status || (!found && !stopped))
         return ct_device_fail(gp->device, f->status ? f->status : CT_ENUMERIC, "%s", f->message);
-    double *v = f->first; /* the starts are over */
+    double *v = f->first; /* free to overwrite: the starts are over */
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = found ? ct__gp_set_values(gp, v) : CT_OK;
@@ -168,9 +167,9 @@ static ct_status conclude(ct__fit *f)
     return s;
 }
 
-/* -- many ------------------------------------------------------------------------------------------------ */
+/* -- many models ----------------------------------------------------------------------------------------- */
 
-/* One start on one thread, on a twin of the model: what it computes does not depend on how many run at a
+/* One start on one thread, on a twin of the model, so its result does not depend on how many run at a
  * time. */
 static void run_beside(void *context, int64_t k)
 {
@@ -189,8 +188,8 @@ static void run_beside(void *context, int64_t k)
     ct_device_close(device);
 }
 
-/* Whether a fit of a group has failed: then it is over for all of them, since the processes must not go on
- * with different ones. */
+/* Whether a fit of a group has failed. Then all fits end, because the processes must not continue with
+ * different ones. */
 static bool is_lost(ct__fit *fits, int64_t count)
 {
     ct__fit *lost = NULL;
@@ -201,7 +200,7 @@ static bool is_lost(ct__fit *fits, int64_t count)
     return lost;
 }
 
-/* The starts of all small models side by side, then each of the others with all threads. */
+/* Runs the starts of all small models in parallel, then each of the others with all threads. */
 static void run_all(ct__fit *fits, int64_t count)
 {
     const int starts = fits[0].report.starts;
@@ -279,7 +278,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
     for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
     run_all(fits, count);
     is_lost(fits, count);
-    char message[512]; /* of the first failure, whatever fails after it */
+    char message[512]; /* the first failure's, whatever fails after it */
     for (int64_t i = 0; i < count; i++) {
         s = conclude(&fits[i]);
         if (status) status[i] = s;

@@ -1,4 +1,4 @@
-/* How a fit can end. */
+/* The ways in which a fit can end. */
 #include <cotangent/gp.h>
 
 bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= CT_FIT_FIXED; }

@@ -1,7 +1,7 @@
-/* Cross-validation from one factorisation: with r = y - m(X), α = C⁻¹r, and Q = (C⁻¹)_II for the rows I of a
+/* Cross-validation from one factorisation. With r = y - m(X), α = C⁻¹r, and Q = (C⁻¹)_II for the rows I of a
  * fold,
  *     mean_I = y_I - Q⁻¹ α_I,   covariance_I = Q⁻¹
- * With a basis in the mean P (infer/restricted.c) is in place of C⁻¹: β is estimated without the fold.
+ * With a basis in the mean P (infer/restricted.c) replaces C⁻¹, so that β is estimated without the fold.
  * [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021, "Fast calculation of Gaussian process
  * multiple-fold cross-validation residuals and their covariances"] */
 #include <math.h>
@@ -18,8 +18,8 @@ typedef struct member {
 
 typedef struct folds {
     ct_gp *gp;
-    member *member; /* [n], fold by fold; the rows of a fold rise */
-    int64_t *place; /* [n], of a row among the members */
+    member *member; /* [n], fold by fold, each fold's rows in ascending order */
+    int64_t *place; /* [n], a row's position among the members */
     int64_t *end;   /* [n], where the fold of member k ends */
     int64_t *start; /* [n], where member k's part of Q begins: (C⁻¹)_kj for j = k, ..., end - 1 */
     double *Q;
@@ -33,7 +33,7 @@ static int by_fold(const void *a, const void *b)
                               : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Sorts the rows by their folds, and makes room for the blocks' lower triangles. */
+/* Sorts the rows by fold, and allocates the blocks' lower triangles. */
 static ct_status sort_rows(folds *f, const int64_t *fold)
 {
     const int64_t n = f->gp->n;
@@ -73,8 +73,8 @@ static ct__packed from(const ct__packed *L, int64_t first)
                          .A21t = ct_view_block(L->A21t, skip, n1, skip2, n2) };
 }
 
-/* out = rows i, i + 1, ... of C⁻¹, columns from `first` on. Column j of B L⁻¹ depends on the columns from j
- * on alone. */
+/* out = rows i, i + 1, ... of C⁻¹, columns from `first` on. Column j of B L⁻¹ depends only on the columns
+ * from j on. */
 static ct_status inverse_rows(ct_gp *gp, int64_t i, int64_t rows, int64_t first, double *out)
 {
     ct_tape_reset(gp->tape);
@@ -110,7 +110,7 @@ static ct_status fill_blocks(folds *f)
     return s;
 }
 
-/* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj, where there is a trend */
+/* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj, if there is a trend */
 static ct_status subtract_trend(folds *f)
 {
     const int64_t n = f->gp->n, p = ct__trend_size(f->gp), width = n + p + 1;
@@ -134,7 +134,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     ct_gp *gp = f->gp;
     const int64_t b = f->end[k] - k;
     double *covariance = room + b * b;
-    const double most = gp->dtype == CT_F32 ? 1e5 : 1e10; /* beyond: rounding, as nothing tells a β */
+    const double most = gp->dtype == CT_F32 ? 1e5 : 1e10; /* beyond this is rounding: nothing determines β */
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = j; i < b; i++) room[i * b + j] = room[j * b + i] = f->Q[f->start[k + j] + i - j];
     ct_tape_reset(gp->tape);
@@ -161,7 +161,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     return s;
 }
 
-/* Into mean and variance of g(y), and log density of y, in the units of the data, each (n). room: 2 largest²
+/* part = mean and variance of g(y) and log density of y, in the units of the data, each (n). room: 2 largest²
  * numbers. */
 static ct_status predict(const folds *f, double *const part[3], double *const work[2], double *room)
 {

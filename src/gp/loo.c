@@ -1,7 +1,7 @@
-/* Leave-one-out prediction from one factorisation: with r = y - m(X), α = C⁻¹r, q_i = (C⁻¹)_ii
+/* Leave-one-out prediction from one factorisation. With r = y - m(X), α = C⁻¹r, q_i = (C⁻¹)_ii
  *     mean_i = y_i - α_i/q_i,   variance_i = 1/q_i,
  *     log p(y_i | X, y without i) = ½ log q_i - ½ α_i²/q_i - ½ log 2π
- * With a basis in the mean P (infer/restricted.c) is in place of C⁻¹: each row's β is estimated without it.
+ * With a basis in the mean P (infer/restricted.c) replaces C⁻¹, so that each row's β is estimated without it.
  * [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001; Dubrule 1983] */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "gp/factor/packed.h"
 #include "gp/model/trend.h"
 
-/* y, α and q, n numbers each, as part[0..3), freed as part[0]. */
+/* y, α and q, n numbers each, as part[0..3); freed by part[0]. */
 static ct_status parts_of(ct_gp *gp, double *part[3])
 {
     part[0] = NULL;
@@ -29,7 +29,7 @@ static ct_status parts_of(ct_gp *gp, double *part[3])
     return s;
 }
 
-/* y, α and q become mean and variance of g(y), and log density of y, in the units of the data. */
+/* Replaces y, α and q by mean and variance of g(y) and log density of y, in the units of the data. */
 static void predict(const ct_gp *gp, double *const part[3])
 {
     double *y = part[0], *alpha = part[1], *q = part[2];
@@ -80,7 +80,7 @@ ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum)
 
 /* -- without some columns -------------------------------------------------------------------------------- */
 
-/* gp->X with those columns held at their means. */
+/* A copy of gp->X with these columns set to their means. */
 static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
 {
     double *x = ct__gp_doubles(gp->X);

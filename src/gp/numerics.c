@@ -1,4 +1,4 @@
-/* How well C = k(X, X) + diag(noise) is conditioned, and why not: condition number, pivots, rows alike,
+/* The condition of C = k(X, X) + diag(noise) and its causes: condition number, pivots, similar rows,
  * bounds. */
 #include <float.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 
 /* Bytes of a chunk of rows of k(X, X), as doubles. */
 #define CHUNK_BYTES (16u << 20)
-/* Two rows with a correlation of 1 - NEAR or more are alike: f64 and f32 both resolve it. */
+/* Rows with a correlation of at least 1 - NEAR are alike; f64 and f32 both resolve it. */
 #define NEAR 1e-6
-/* A parameter within this of its bound, in z, is held by it. */
+/* A parameter this close to its bound, in z, counts as held by it. */
 #define AT_BOUND 1e-3
 
 enum { MOST_STEPS = 5 };
@@ -39,7 +39,8 @@ static ct_status read_diagonal(inspection *q)
     return s;
 }
 
-/* Row i of k(X, X) up to the diagonal: sums of both triangles, and the row most like it. */
+/* Adds row i of k(X, X), up to the diagonal, to the sums of both triangles, and finds the row most like
+ * it. */
 static void take_row(inspection *q, int64_t i, const double *row)
 {
     ct_gp_near near = { .row = ct__lens_row(q->gp, i) };
@@ -58,7 +59,7 @@ static void take_row(inspection *q, int64_t i, const double *row)
     if (k < CT_GP_NEAR_SHOWN) q->report->near[k] = near;
 }
 
-/* Two handles of the same points, so that white stays out. */
+/* Uses two handles for the same points, so that white is left out. */
 static ct_status read_rows(inspection *q)
 {
     ct_gp *gp = q->gp;
@@ -106,7 +107,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
 
 /* -- the inverse's norm ---------------------------------------------------------------------------------- */
 
-/* v and sign = ±1 by the signs of v; whether that changed a sign. */
+/* v and sign = the signs ±1 of v; returns whether a sign changed. */
 static bool take_signs(inspection *q)
 {
     bool changed = false;
@@ -118,9 +119,9 @@ static bool take_signs(inspection *q)
     return changed;
 }
 
-/* Climbs from vertex to vertex of the unit ball of |.|₁, towards the column of C⁻¹ with the largest sum, and
- * tries one vector with alternating signs in the end. [Higham 1988, "FORTRAN codes for estimating the
- * one-norm", alg. 4.1] */
+/* Climbs from vertex to vertex of the unit ball of |.|₁ towards the column of C⁻¹ with the largest sum;
+ * finally tries a vector of alternating signs. [Higham 1988, "FORTRAN codes for estimating the one-norm",
+ * alg. 4.1] */
 static ct_status inverse_norm(inspection *q, double *estimate)
 {
     int64_t n = q->gp->n, at = -1, next;
@@ -171,7 +172,7 @@ int ct_gp_at_bound(const ct_gp *gp, int64_t i)
     return z <= lower + AT_BOUND ? -1 : z >= upper - AT_BOUND ? 1 : 0;
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------- */
+/* -- the whole report ------------------------------------------------------------------------------------ */
 
 static ct_status inspect(inspection *q)
 {

@@ -1,4 +1,4 @@
-/* The objective of the fit and the factorisation, both under the jitter ladder. */
+/* The objective of the fit and the factorisation, both with the jitter ladder. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
     return ct_add(ct_matmul(X, slopes), c);
 }
 
-/* From s, with `jitter` on the diagonal. */
+/* Builds the graph from s, with `jitter` on the diagonal. */
 static ct__graph build(const ct_gp *gp, const double *s, double jitter, bool leaves)
 {
     ct__graph g = { .X = ct_constant(gp->tape, gp->X),
@@ -87,7 +87,7 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
     return isfinite(*result) ? CT_OK : ct__gp_tape_failed(gp, "the diagonal of the covariance matrix");
 }
 
-/* The likelihood, and L and alpha for the model. */
+/* The likelihood; stores L and alpha in the model. */
 static double factorise(ct_gp *gp, const ct__graph *g)
 {
     const ct_view in[] = { ct_view_of(ct_value(g->theta)), ct_view_of(ct_value(g->X)),
@@ -111,8 +111,8 @@ static ct_status read_bar(ct_var v, double *out)
     return bar ? ct__gp_read(bar, out) : CT_OK;
 }
 
-/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be
- * factorised. */
+/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC if there is no
+ * factor. */
 static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
                          double *gradient)
 {
@@ -145,8 +145,8 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     return status;
 }
 
-/* Climbs the ladder until `attempt` is not CT_ENUMERIC. Mixed precision says itself what to do; a jitter
- * would hide it. */
+/* Climbs the ladder until `attempt` is not CT_ENUMERIC. Mixed precision has its own remedy, which a jitter
+ * would hide. */
 static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value, double *gradient,
                        double *jitter)
 {
@@ -169,7 +169,7 @@ static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value,
                                   : "the likelihood");
 }
 
-/* The processes of a group have a factor all or none, of the same values. */
+/* Makes all processes of a group have a factor of the same values, or none. */
 static ct_status agree(ct_gp *gp)
 {
     ct_group *group = gp->options.group;
@@ -204,7 +204,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
 
 /* -- the objective --------------------------------------------------------------------------------------- */
 
-/* In a group all processes go on with the numbers of process 0, however their processors round. */
+/* Makes all processes of a group continue with the numbers of process 0, however their processors round. */
 static ct_status as_process_0(ct_gp *gp, ct_status status, double *x, int64_t count)
 {
     return ct__group_take(gp->options.group, gp->device, status, x, (size_t)count * sizeof *x);

@@ -1,9 +1,9 @@
-/* Rows more and rows less, the parameters as they are, from the factor that is there:
+/* Appends and removes rows by updating the factor, with unchanged parameters:
  *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                     k n² operations
  *              [ B   S  ]
  *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the
  *              triangle (packed_remove.c)                          35 to 70 (n - q)² for up to 16 rows
- * A model's tensors are never written, so that copies of it share them. */
+ * A model's tensors are never written, so copies of the model share them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,8 +13,9 @@
 
 /* -- other rows ------------------------------------------------------------------------------------------ */
 
-/* L of `fresh`, gp with other rows, from gp's; none where that is not positive definite. Either `count` rows
- * of gp have gone, gone[0] < gone[1] < ..., or, with count = 0, the rows of `fresh` from gp->n on are new. */
+/* Computes L of `fresh`, which is gp with other rows, from gp's L; none if it is not positive definite.
+ * Either the `count` rows gone[0] < gone[1] < ... of gp were removed or, with count = 0, the rows of `fresh`
+ * from gp->n on are new. */
 static ct_status update(ct_gp *gp, ct_gp *fresh, const int64_t *gone, int64_t count)
 {
     ct_tape_reset(gp->tape);
@@ -67,7 +68,7 @@ ct_status ct__gp_complete(ct_gp *gp)
     return s;
 }
 
-/* Whether an update is quicker than a factorisation of what is left: measured at 1000 and 3000 rows. */
+/* Whether an update is faster than a factorisation of the remaining rows; measured at 1000 and 3000 rows. */
 static bool quicker(const ct_gp *gp, const int64_t *gone, int64_t count)
 {
     double work = 0, m = (double)(gp->n - count);
@@ -75,9 +76,9 @@ static bool quicker(const ct_gp *gp, const int64_t *gone, int64_t count)
     return work <= m * m * m / 40;
 }
 
-/* Makes `fresh` the model: gp with the X, y and given of other rows, taken over, NULL where one could not be
- * made; `gone` and `count` as above. A factor that is there is updated; where that is no good, all is
- * factorised. On failure gp is as before. */
+/* Makes `fresh` the model: gp with the X, y and given of other rows, of which it takes ownership (NULL: one
+ * could not be made). `gone` and `count` as above. An existing factor is updated; if that fails, all is
+ * factorised. On failure gp is unchanged. */
 static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t count)
 {
     ct_gp before = *gp;
@@ -172,7 +173,7 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
 
 /* -- remove ---------------------------------------------------------------------------------------------- */
 
-/* order[0..n): first the rows that stay, then those that go, both rising. */
+/* order[0..n): the rows that stay, then those that are removed, both in ascending order. */
 static ct_status sort_out(ct_gp *gp, const int64_t *index, int64_t count, bool *gone, int64_t *order)
 {
     for (int64_t i = 0; i < count; i++) {

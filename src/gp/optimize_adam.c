@@ -1,5 +1,5 @@
-/* Adam [Kingma & Ba 2015], projected on the bounds. The learning rate falls with the cosine to a hundredth,
- * so that the last steps settle. */
+/* Adam [Kingma & Ba 2015], projected on the bounds. The learning rate falls like a cosine to a hundredth, so
+ * that the last steps converge. */
 #include <math.h>
 #include <stdlib.h>
 

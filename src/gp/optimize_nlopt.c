@@ -1,4 +1,4 @@
-/* L-BFGS with bounds by NLopt. Its LD_LBFGS can give up near rounding (-1): the search then goes on from the
+/* L-BFGS with bounds by NLopt. LD_LBFGS may give up near rounding (-1); the search then continues from the
  * best point with LD_SLSQP. */
 #include <nlopt.h>
 
@@ -17,7 +17,7 @@ static double objective(unsigned n, const double *x, double *gradient, void *con
     (void)n;
     relay *r = context;
     double f = 0;
-    if (r->stopped) return f; /* NLopt may ask once more before it sees that it is to stop */
+    if (r->stopped) return f; /* NLopt may evaluate once more before it stops */
     if (!gradient || r->search->evaluate(r->search->context, x, &f, gradient)) {
         r->stopped = true;
         nlopt_force_stop(r->opt);

@@ -1,10 +1,10 @@
-/* The periodogram of a series beside a trend, evenly spaced or not: least squares of a wave and the trend
- * together, at each frequency. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
+/* The periodogram of a series with a trend, evenly spaced or not: at each frequency least squares of a wave
+ * and the trend together. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
 #include <math.h>
 
 #include "season.h"
 
-/* Four sums, so that an addition need not wait for the one before it. */
+/* Four sums, so that additions do not wait for one another. */
 static double dot(const double *a, const double *b, int64_t n)
 {
     double sum[4] = { 0 };
@@ -27,7 +27,7 @@ void ct__series_join(ct__series *s)
     const int64_t n = s->n;
     double *v = s->q + s->columns * n;
     const double before = sqrt(dot(v, v, n));
-    for (int k = 0; k < 2 * s->columns; k++) leave(s->q + k % s->columns * n, v, n); /* twice is enough */
+    for (int k = 0; k < 2 * s->columns; k++) leave(s->q + k % s->columns * n, v, n); /* twice suffices */
     const double norm = sqrt(dot(v, v, n));
     if (!(norm > 1e-8 * before)) return;
     for (int64_t i = 0; i < n; i++) v[i] /= norm;
@@ -35,7 +35,7 @@ void ct__series_join(ct__series *s)
     s->columns++;
 }
 
-/* The sums of the header, from the waves c and s; rr = |r|². */
+/* The power by the sums in the header, from the waves c and s; rr = |r|². */
 static double power_of(const ct__series *s, const double *c, const double *sine, double rr)
 {
     const int64_t n = s->n;
@@ -44,7 +44,7 @@ static double power_of(const ct__series *s, const double *c, const double *sine,
         yc += s->r[i] * c[i], ys += s->r[i] * sine[i];
         cc += c[i] * c[i], ss += sine[i] * sine[i], cs += c[i] * sine[i];
     }
-    for (int k = 0; k < s->columns; k++) { /* r has no part in q */
+    for (int k = 0; k < s->columns; k++) { /* r is orthogonal to q */
         const double qc = dot(s->q + k * n, c, n), qs = dot(s->q + k * n, sine, n);
         cc -= qc * qc, ss -= qs * qs, cs -= qc * qs;
     }

@@ -26,7 +26,7 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
     return p;
 }
 
-/* v + the noise of new observations at standardised points, in units of y². */
+/* v + the noise variance of new observations at standardised points, in units of y². */
 static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 {
     double average = 0;
@@ -69,7 +69,7 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
     return ct_tape_status(tape);
 }
 
-/* Where one is wanted, `covariance` or else `variance`. */
+/* Computes `covariance` or else `variance`, if one is requested. */
 static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance, ct_var *covariance)
 {
     if (usable(gp, Xs)) return;
@@ -98,14 +98,14 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
             ct_var U = ct__trend_spread_at(gp, p.theta, at);
             C = ct_add(C, ct_matmul(U, ct_t(U)));
         }
-        C = ct_scale(ct_add(C, ct_t(C)), 0.5 * unit); /* a product is symmetric to rounding alone */
+        C = ct_scale(ct_add(C, ct_t(C)), 0.5 * unit); /* a product is symmetric only up to rounding */
         ct_var diagonal = ct_diag(C), lost = ct_sub(ct_clamp(diagonal, 0, INFINITY), diagonal);
         *covariance = ct__finite(ct_add_diag(C, noisy ? add_noise(gp, lost, at) : lost),
                                  "element %lld of the posterior covariance");
     }
 }
 
-/* Between the meetings of a group. */
+/* Runs between the meetings of a group. */
 static void run(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance, ct_var *covariance)
 {
     ct_var *out[] = { mean, variance, covariance };

@@ -1,10 +1,10 @@
-/* The posterior on a tape, of the standardised problem. */
+/* The posterior of the standardised problem, on a tape. */
 #ifndef CT_GP_POSTERIOR_H
 #define CT_GP_POSTERIOR_H
 
 #include "gp/model/model.h"
 
-/* The noise is left out. */
+/* Without the noise. */
 typedef struct ct__posterior {
     ct_var theta, Xs;  /* (m, d)                                                             */
     ct_var mean;       /* (m, 1)                                                             */
@@ -12,7 +12,7 @@ typedef struct ct__posterior {
     ct_var covariance; /* (m, m), its lower triangle: k(x*, x*) - V Vᵀ, V = k(x*, X) L⁻ᵀ     */
 } ct__posterior;
 
-/* At standardised points Xs; the model's factor is there. `taken` is set with `variance`, the covariance by
- * predict.c alone. */
+/* The posterior at standardised points Xs, of a model with a factor. `taken` is set with `variance`; only
+ * predict.c sets the covariance. */
 ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance);
 #endif

@@ -9,7 +9,7 @@
 #include "gp/model/trend.h"
 #include "posterior.h"
 
-/* A tape value as doubles; CT_ENUMERIC where one is not finite. */
+/* Reads a tape value as doubles; CT_ENUMERIC if one is not finite. */
 static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
 {
     ct_status s = ct__gp_fetch(gp, v, "the prediction", out);
@@ -25,7 +25,7 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
 
 enum kind { EACH, JOINT, DRAWS };
 
-/* What is predicted at m points. */
+/* A prediction at m points. */
 typedef struct request {
     ct_gp *gp;
     enum kind kind;
@@ -34,7 +34,7 @@ typedef struct request {
     ct_tensor *points; /* (m, d), standardised */
     int64_t m, rows;
     double *noise;       /* [m], of new observations, in units of y², or zeros */
-    double *mean, *more; /* NULL: not wanted. more (rows, m): variances, the covariance or draws */
+    double *mean, *more; /* NULL: not requested. more (rows, m): variances, the covariance or draws */
 } request;
 
 static void to_units_of_y(const ct_gp *gp, double *y, int64_t count)
@@ -96,7 +96,8 @@ static ct_status predict_jointly(const request *r)
     return s;
 }
 
-/* mean + Z Lᵀ of the standardised problem, L Lᵀ the covariance plus the least jitter that will do. */
+/* mean + Z Lᵀ of the standardised problem, where L Lᵀ is the covariance plus the smallest jitter that gives a
+ * factor. */
 static ct_status draw(const request *r)
 {
     ct_gp *gp = r->gp;
@@ -125,7 +126,7 @@ static ct_status draw(const request *r)
     return s;
 }
 
-/* Whether `out` is the wanted matrix, and there is memory for it. */
+/* Checks the shape of `out`, and that there is memory for it. */
 static ct_status check_joint(const request *r, const ct_tensor *out)
 {
     ct_gp *gp = r->gp;
@@ -147,7 +148,7 @@ static ct_status check_joint(const request *r, const ct_tensor *out)
                           "the joint distribution of the points", "take fewer points at a time");
 }
 
-/* What all predictions share: checks, factor, memory, the units of y, the caller's tensors. */
+/* Common to all predictions: checks, factor, memory, the units of y, the caller's tensors. */
 static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
 {
     static ct_status (*const of_kind[])(const request *) = { predict_each, predict_jointly, draw };

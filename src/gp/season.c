@@ -1,7 +1,7 @@
-/* Seasons: the peaks of a periodogram that noise would not have. The power p of white noise at one frequency
- * is larger than a bound with probability (1 - p)^(dof/2), so that z = -dof/2 log(1 - p) is exponential, with
- * the median log 2. Where noise is stronger at low frequencies z is divided by its median within an octave,
- * over log 2. The largest of M independent z exceeds a bound with probability 1 - (1 - exp(-z))^M.
+/* Seasons: the significant peaks of a periodogram. For white noise the power at one frequency exceeds p with
+ * probability (1 - p)^(dof/2), so the score z = -dof/2 log(1 - p) is exponential, with median log 2. If noise
+ * is stronger at low frequencies, z is multiplied by log 2 over its median within an octave. The largest of M
+ * independent scores exceeds z with probability 1 - (1 - exp(-z))^M.
  * [Scargle 1982; Mann & Lees 1996; Zechmeister & Kürster 2009] */
 #include "season.h"
 
@@ -16,22 +16,22 @@ enum {
     MOST_CYCLES = 4000, /* in the span */
     FEWEST_TIMES = 16,
     DEGREE = 3,     /* of the trend */
-    HARMONICS = 3,  /* of a season that belong to it, with its own wave */
-    RESOLUTION = 4, /* frequencies for each cycle in the span */
-    AROUND = 48,    /* frequencies that tell the background of one */
+    HARMONICS = 3,  /* waves that belong to a season, with its own */
+    RESOLUTION = 4, /* frequencies per cycle in the span */
+    AROUND = 48,    /* frequencies that determine a background */
     COLUMNS = DEGREE + 1 + 2 * HARMONICS * CT_SEASONS
 };
 #define SIGNIFICANT 1e-4
-#define WIDTH       0.75 /* half of a peak's, in cycles in the span */
+#define WIDTH       0.75 /* half the width of a peak, in cycles per span */
 
-/* Frequencies are in cycles in the span: first + k / RESOLUTION, k < m. */
+/* Frequencies are in cycles per span: first + k / RESOLUTION, k < m. */
 typedef struct search {
     ct__series series;
     double *power, *room; /* [m] */
     double first, highest, span;
     double floor; /* median score of all frequencies: that of noise alone */
     int64_t m;
-    ct_season *season; /* [count], those found */
+    ct_season *season; /* [count], found so far */
     int count;
 } search;
 
@@ -56,8 +56,8 @@ static double median(double *x, int64_t n)
 
 /* -- the series ------------------------------------------------------------------------------------------ */
 
-/* Rows in the order of time, (2) each; times in 0 to 1, values at most 1. *span: of the times. False: they
- * are all the same. */
+/* Rows (2) in the order of time; times from 0 to 1, values at most 1. *span: of the times. False: all times
+ * are equal. */
 static bool order_rows(int64_t n, const double *x, const double *y, double *row, double *span)
 {
     double low = x[0], high = x[0], largest = 0;
@@ -70,8 +70,7 @@ static bool order_rows(int64_t n, const double *x, const double *y, double *row,
     return true;
 }
 
-/* Half of the cycles that neighbours would tell apart in the span, by their median distance; 0 for few
- * different times. */
+/* Half of the cycles per span that neighbours at their median distance resolve; 0 for few different times. */
 static double highest_frequency(int64_t n, const double *row, double *gap)
 {
     int64_t count = 0;
@@ -80,7 +79,7 @@ static double highest_frequency(int64_t n, const double *row, double *gap)
     return count + 1 < FEWEST_TIMES ? 0 : fmin(0.5 / median(gap, count), MOST_CYCLES);
 }
 
-/* The rows, or where there are many some of them, without a trend. Returns what it leaves of the squares. */
+/* Takes the rows, or a sample of many, and removes the trend. Returns the remaining sum of squares. */
 static double take_rows(search *s, const double *row, const int64_t *drawn, double *t)
 {
     ct__series *e = &s->series;
@@ -109,7 +108,8 @@ static double score(const search *s, int64_t k)
     return -0.5 * (double)(s->series.n - s->series.columns - 2) * log1p(-fmin(s->power[k], 1 - 1e-15));
 }
 
-/* Of frequencies spread evenly in their logarithm within an octave, without the peak itself. */
+/* The median score at frequencies evenly spaced in their logarithm within an octave, without the peak
+ * itself. */
 static double background(const search *s, double f)
 {
     const double reach = log(fmin(2, f / s->first));
@@ -129,7 +129,7 @@ static double false_alarm(const search *s, int64_t k)
     return -expm1((s->highest - s->first) * log1p(-exp(-z)));
 }
 
-/* Whether f is told apart from the seasons found, and their harmonics. */
+/* Whether f differs from the seasons found and their harmonics. */
 static bool is_new(const search *s, double f)
 {
     for (int i = 0; i < s->count; i++) {
@@ -140,7 +140,7 @@ static bool is_new(const search *s, double f)
     return true;
 }
 
-/* The highest of the peaks that count; -1: there is none, or it is at the end, where neighbours alternate. */
+/* The highest significant peak; -1 if there is none, or if it is at the end, where neighbours alternate. */
 static int64_t find_peak(search *s, double *alarm)
 {
     int64_t best = -1;
@@ -157,7 +157,7 @@ static int64_t find_peak(search *s, double *alarm)
     return best < 0 || s->power[best] > s->power[s->m - 1] ? best : -1;
 }
 
-/* The frequency of peak k, and its power: the top of the parabola through it and its neighbours. */
+/* The frequency and power of peak k: the vertex of the parabola through it and its neighbours. */
 static double top_of(const search *s, int64_t k, double *power)
 {
     const double *p = s->power + k, bend = p[-1] - 2 * p[0] + p[1];
@@ -166,7 +166,7 @@ static double top_of(const search *s, int64_t k, double *power)
     return frequency(s, k) + off / RESOLUTION;
 }
 
-/* One season more, of frequency f. Seasons that are its second or third wave become part of it. */
+/* Adds a season of frequency f. Seasons that are its second or third harmonic become part of it. */
 static void add(search *s, double f, ct_season new)
 {
     int place = -1, kept = 0;
@@ -184,7 +184,7 @@ static void add(search *s, double f, ct_season new)
 
 /* -- the search ------------------------------------------------------------------------------------------ */
 
-/* A wave of frequency f and its harmonics join the trend. Returns what is left. */
+/* Adds a wave of frequency f and its harmonics to the trend. Returns the remaining sum of squares. */
 static double remove_wave(search *s, double f)
 {
     ct__series *e = &s->series;
@@ -201,7 +201,7 @@ static double remove_wave(search *s, double f)
     return left;
 }
 
-/* left: the sum of squares beside the trend. */
+/* left: the sum of squares that the trend leaves. */
 static void find_all(search *s, double left)
 {
     const double enough = 1e-16 * left;
@@ -217,7 +217,7 @@ static void find_all(search *s, double left)
     }
 }
 
-/* The same on n ordered rows. */
+/* Finds the seasons of n ordered rows. */
 static ct_status search_rows(search *s, ct_device *device, const double *row, int64_t n)
 {
     ct__series *e = &s->series;
@@ -276,8 +276,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, int64_t column, co
     return CT_OK;
 }
 
-/* Moves column `column` of x (n, d) to the front, and transforms y. CT_EINVAL if one of them is not finite
- * then. */
+/* Moves column `column` of x (n, d) to the front, and transforms y. CT_EINVAL if a number is then not
+ * finite. */
 static ct_status gather(ct_device *device, double *x, double *y, int64_t n, int64_t d, int64_t column,
                         ct_transform_kind transform)
 {

@@ -1,4 +1,4 @@
-/* Seasons of a column, and the periodogram that they are found in. */
+/* Seasons of a column, and the periodogram in which they are found. */
 #ifndef CT_GP_SEASON_H
 #define CT_GP_SEASON_H
 
@@ -6,20 +6,19 @@
 #include <cotangent/season.h>
 #include <cotangent/transform.h>
 
-#define CT__SEASONS_APART 1.25 /* the least ratio of the periods of two seasons */
+#define CT__SEASONS_APART 1.25 /* the smallest ratio of the periods of two seasons */
 
-/* A series without its basis: a trend, and perhaps waves. */
+/* A series and its residual r beside a basis: a trend, and perhaps waves. */
 typedef struct ct__series {
     int64_t n;
     int columns;     /* of the basis */
     const double *t; /* [n], times from 0 to 1 */
-    double *r;       /* [n], what the basis leaves of the series */
-    double *q;       /* [columns][n], orthonormal; room for those to come */
-    double *wave;    /* [4][n], room */
+    double *r;       /* [n], the series minus its projection on the basis */
+    double *q;       /* [columns][n], orthonormal, with room for further columns */
+    double *wave;    /* [4][n], workspace */
 } ct__series;
 
-/* v (n) joins the basis, unless that has it already; r loses its part. Overwrites v, in place at
- * q[columns]. */
+/* Adds v (n), at q[columns], to the basis unless the basis spans it, and updates r. Overwrites v. */
 void ct__series_join(ct__series *s);
 /* power[k] = 1 - |r - its fit|² / |r|² for the best basis + a cos ωt + b sin ωt with ω = 2π (first + k step),
  * k < m. 0 where the wave is the basis's, or nothing is left of r.

@@ -8,7 +8,7 @@
 
 #include "gp/model/model.h"
 
-/* N points and f there; all in one block, freed as A. */
+/* N points and f at them, in one block, freed by A. */
 typedef struct sample {
     ct_gp *gp;
     int64_t n;                 /* N */
@@ -28,7 +28,7 @@ static ct_status make_room(sample *s)
     return CT_OK;
 }
 
-/* Column j of each point is that of a drawn row of the data, in their units. x: (n, d) of the model. */
+/* Column j of each point is taken from a random row of the data, in their units. x: (n, d) of the model. */
 static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t stream, double *points)
 {
     const ct_gp *gp = s->gp;
@@ -56,7 +56,7 @@ static ct_status evaluate(const sample *s, const double *points, double *f)
     return status;
 }
 
-/* Mean and variance of f at both A and B. */
+/* Mean and variance of f over A and B. */
 static void moments(const sample *s, double *mean, double *variance)
 {
     double sum = 0, squares = 0, n = 2 * (double)s->n;

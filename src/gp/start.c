@@ -1,4 +1,4 @@
-/* One search from one point: the objective as the optimiser sees it. */
+/* One search from one start: the objective as the optimiser sees it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@ typedef struct start {
     ct_gp *gp; /* the model of the fit, or its twin on another device */
     ct_fit_start report;
     int index, jittered, failed, replayed;
-    int64_t logged; /* the last record that the checkpoint had */
-    bool stopped;   /* the caller wants to stop: this start, or another, has asked */
+    int64_t logged; /* the last record found in the checkpoint */
+    bool stopped;   /* the caller asked this start, or another, to stop */
     int idle;       /* evaluations in a row that changed the objective by no more than rounding */
     double gradient_norm, error;     /* of the best point */
-    double *z, *v, *gradient, *best; /* the point under evaluation and its values; the best point */
+    double *z, *v, *gradient, *best; /* the current point and its values; the best point */
     double *x;                       /* [n_free], of the search */
-    unsigned char *record;           /* of a checkpoint */
+    unsigned char *record;           /* a checkpoint's */
 } start;
 
 double ct__now(void)
@@ -33,7 +33,7 @@ double ct__now(void)
 
 /* -- one evaluation -------------------------------------------------------------------------------------- */
 
-/* Largest entry of the gradient over the free parameters that a bound does not hold. */
+/* The largest gradient entry of the free parameters that no bound holds. */
 static double projected_norm(const start *t, const double *x)
 {
     const ct__fit *f = t->fit;
@@ -46,7 +46,7 @@ static double projected_norm(const start *t, const double *x)
     return norm;
 }
 
-/* False: the caller was not told, as it wanted to stop before, asked by another start. */
+/* Calls the progress callback. False: not called, because another start was asked to stop before. */
 static bool tell(start *t, double value, double norm, double jitter)
 {
     ct__fit *f = t->fit;
@@ -70,7 +70,7 @@ static bool tell(start *t, double value, double norm, double jitter)
     if (told && f->options->progress) f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
     int64_t stopped = f->gate->stopped;
     pthread_mutex_unlock(&f->gate->lock);
-    if (!ct__group_is_one(gp->options.group)) { /* a failure is met again */
+    if (!ct__group_is_one(gp->options.group)) { /* the next meeting repeats a failure */
         ct__group_meet(gp->options.group, gp->device, CT_OK, &stopped);
         f->gate->stopped = stopped;
     }
@@ -78,7 +78,7 @@ static bool tell(start *t, double value, double norm, double jitter)
     return told;
 }
 
-/* Ends the search. An error, and a wish to stop, end the whole fit; without a point there is no model. */
+/* Ends the search. An error or a request to stop ends the whole fit; without a point there is no model. */
 static int stop(start *t, ct_fit_end end, ct_status status)
 {
     t->report.end = end;
@@ -86,7 +86,7 @@ static int stop(start *t, ct_fit_end end, ct_status status)
     return 1;
 }
 
-/* A point that cannot be factorised: a bowl around the best point leads the line search back. */
+/* A point without a factor: returns a bowl around the best point, which leads the line search back. */
 static int outside(start *t, const double *x, double *value, double *g)
 {
     const ct__fit *f = t->fit;
@@ -102,8 +102,8 @@ static int outside(start *t, const double *x, double *value, double *g)
     return 0;
 }
 
-/* Whether the checkpoint has the evaluation. In a group process 0 has the checkpoint, and all take from
- * it. */
+/* Whether the checkpoint has the evaluation. In a group process 0 has the checkpoint and shares it with
+ * all. */
 static ct_status replay(start *t, ct__evaluation *e, bool *found)
 {
     const ct__fit *f = t->fit;
@@ -123,7 +123,7 @@ static ct_status replay(start *t, ct__evaluation *e, bool *found)
     return s;
 }
 
-/* The evaluation at t->z, of the checkpoint or computed and kept there. */
+/* The evaluation at t->z, taken from the checkpoint or computed and added to it. */
 static ct_status obtain(start *t, ct__evaluation *e)
 {
     const ct__fit *f = t->fit;
@@ -153,7 +153,7 @@ static ct_status obtain(start *t, ct__evaluation *e)
     return added ? added : s;
 }
 
-/* The optimiser's view: objective and gradient per data point, so that a first step has a sensible length. */
+/* The optimiser's objective and gradient are per data point, so that the first step has a sensible length. */
 static int evaluate(void *context, const double *x, double *value, double *g)
 {
     start *t = context;
@@ -173,7 +173,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         *value = e.value / points;
         for (int i = 0; i < f->n_free; i++) g[i] = t->gradient[f->free_index[i]] / points;
         norm = projected_norm(t, x);
-        /* of an error of three deviations one is no change */
+        /* the error is three deviations; a change within one is none */
         t->idle = fabs(e.value - t->report.objective) <= fmax(f->flat, e.error / 3) ? t->idle + 1 : 0;
         ct_fit_start before = t->report;
         bool lower = e.value < before.objective;
@@ -182,7 +182,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
             t->report.objective = e.value;
         }
         if (!tell(t, e.value, norm, e.jitter)) {
-            t->report = before; /* what nobody has seen is not kept */
+            t->report = before; /* a point that the callback has not seen is not kept */
         } else if (lower) {
             t->gradient_norm = norm;
             t->error = e.error;
@@ -203,7 +203,7 @@ static void best_point(void *context, double *x)
 
 /* -- the search ------------------------------------------------------------------------------------------ */
 
-/* Start 0 is at the present values, the others at draws around them. */
+/* Start 0 is at the current values, the others at draws around them. */
 static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
@@ -244,7 +244,7 @@ static void search(start *t)
     ct_fit_end end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
     if (end == CT_FIT_FAILED)
         stop(t, end, ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory"));
-    else if (end != CT_FIT_STOPPED) /* by `evaluate`, which has said why */
+    else if (end != CT_FIT_STOPPED) /* stopped by `evaluate`, which has set the message */
         stop(t, end, CT_OK);
 }
 
@@ -257,7 +257,8 @@ void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
     f->status = status;
 }
 
-/* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */
+/* Merges the result into the fit. Independent of the order in which starts end: of two equally good starts,
+ * or of two errors, the first start counts. */
 static void conclude(const start *t)
 {
     ct__fit *f = t->fit;

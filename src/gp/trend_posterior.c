@@ -1,4 +1,5 @@
-/* What a trend adds to a model's answers. With b and H of the standardised problem, A = M Mᵀ, G = M⁻¹HᵀC⁻¹:
+/* The contribution of a trend to predictions. With b and H of the standardised problem, A = M Mᵀ and
+ * G = M⁻¹HᵀC⁻¹:
  *     γ̂ = M⁻ᵀw + level,   mean* = b(x*)ᵀγ̂ + k*ᵀα,   variance* = k(x*, x*) - k*ᵀC⁻¹k* + |u|²
  *     u = M⁻¹ b(x*) - G k*
  *     β̂ = R⁻¹γ̂,   cov β̂ = R⁻¹A⁻¹R⁻ᵀ                    [Rasmussen & Williams 2006, eqs 2.41, 2.42] */
@@ -8,7 +9,7 @@
 
 #include "gp/model/trend.h"
 
-/* [M w] of the factor, (p, p + 1); malloc'ed, NULL with the reason on the device. */
+/* [M w] of the factor, (p, p + 1), from malloc; NULL with the reason on the device. */
 static double *ends_of(const ct_gp *gp)
 {
     ct_tensor *part = ct_tensor_slice(gp->factor.trend, 1, gp->n, ct_tensor_dim(gp->factor.trend, 1), 1);

@@ -1,15 +1,14 @@
-/* A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals
- * show. With means m_i and variances v_i of every y_i given all other rows, their density is highest where
- * all variances are multiplied by
+/* A fit with a wrong covariance can be overconfident, as the leave-one-out residuals show. With means m_i and
+ * variances v_i of each y_i given all other rows, their density is highest if all variances are multiplied by
  *     c = 1/n Σ_i (y_i - m_i)² / v_i
- * which moves no m_i. Estimates from left-out rows suffer less from a wrong covariance than the likelihood's.
- * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
+ * which leaves every m_i unchanged. Estimates from left-out rows suffer less from a wrong covariance than
+ * those from the likelihood. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 #include <math.h>
 #include <stdlib.h>
 
 #include "gp/model/model.h"
 
-/* The free parameters that multiply a node: its variance, the lengthscales of `linear`, W and κ. */
+/* The free parameters that scale a node: its variance, the lengthscales of `linear`, W and κ. */
 static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first, int32_t *count)
 {
     bool linear = node->code == CT_COV_LINEAR, index = node->code == CT_COV_INDEX;
@@ -23,7 +22,7 @@ static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first,
     return true;
 }
 
-/* Whether parameters can multiply node i of the kernel. */
+/* Whether parameters can scale node i of the kernel. */
 static bool able(const ct_gp *gp, int32_t i)
 {
     const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
@@ -33,7 +32,7 @@ static bool able(const ct_gp *gp, int32_t i)
     return has_factor(gp, n, &first, &count) || (n->code == CT_COV_SCALE && able(gp, n->right));
 }
 
-/* v_p c^power[p] in place of every parameter v_p multiplies node i, which is able, by c. */
+/* Replacing every parameter v_p by v_p c^power[p] multiplies node i by c, if it is able. */
 static void find_powers(const ct_gp *gp, int32_t i, double *power)
 {
     const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
@@ -51,7 +50,8 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
     }
 }
 
-/* The same for the noise: every variance times c, of a log the level alone. False where they cannot. */
+/* The same for the noise: multiplies every variance by c; of CT_NOISE_INPUTS changes the level only. False if
+ * the parameters cannot do this. */
 static bool noise_able(const ct_gp *gp, double *power)
 {
     const ct_gp_noise kind = gp->options.noise;
@@ -64,7 +64,7 @@ static bool noise_able(const ct_gp *gp, double *power)
     return true;
 }
 
-/* v: room for n_params numbers. A parameter that is a log, of the noise, takes the log of its factor. */
+/* v: room for n_params numbers. A noise parameter that is a log gets the log of its factor added. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
     for (int64_t i = 0; i < gp->n_params; i++) {
@@ -94,7 +94,7 @@ static ct_status widen(ct_gp *gp, double *factor)
     if (!s) s = ct__gp_loo_sum(gp, false, &c);
     if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->n;
-    if (!s && c > 1.01) /* less would not be seen */
+    if (!s && c > 1.01) /* a smaller change would not be visible */
         s = multiply(gp, c, power, power + gp->n_params);
     else
         c = 1;

@@ -9,7 +9,7 @@
 
 #include "gp/model/crc64.h"
 
-/* These two are never changed. */
+/* Shared constants; nothing changes them. */
 static ct_group one = { .line = { { .size = 1 } } };
 static ct_group no_memory = { .line = { { .size = 1 } },
                               .status = CT_ENOMEM,
@@ -24,7 +24,7 @@ CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *form
     va_end(args);
 }
 
-/* Whether MPI has made no error. After one the processes no longer stand at the same place. */
+/* Records an error of MPI; false if there is one. After an error the processes are out of step. */
 static bool sent(ct_group *g, int error)
 {
     char text[256] = "";
@@ -35,7 +35,7 @@ static bool sent(ct_group *g, int error)
 
 /* -- the module ------------------------------------------------------------------------------------------ */
 
-/* MPI's own modules need its symbols. */
+/* MPI's own plug-ins need its symbols, so they are loaded globally. */
 static void find_transport(ct_group *g)
 {
     char path[4200];
@@ -57,7 +57,7 @@ static void find_transport(ct_group *g)
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
-/* Without memory this process still does what is collective, so that the others do not wait for it. */
+/* Without memory this process still makes the collective calls, so that the others do not wait for it. */
 static ct_group *open_group(int communicator, bool world)
 {
     ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
@@ -80,7 +80,7 @@ static ct_group *open_group(int communicator, bool world)
 
 ct_group *ct_group_of(int communicator) { return open_group(communicator, false); }
 
-/* What starts the processes of an MPI program tells each one of it by one of these. */
+/* A launcher of MPI programs sets one of these variables in each process. */
 static bool was_started_as_one_of_many(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS" };
@@ -134,7 +134,7 @@ bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
            ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
 }
 
-/* One meeting. A status travels with the process that has it, the one of the lowest rank first. */
+/* One meeting. If several processes have failed, the status of the lowest rank counts. */
 static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool leaving, bool *all_leave,
                       int64_t *value)
 {

@@ -1,10 +1,10 @@
-/* A group's inside: its lines, and how its processes stay together when one of them fails.
+/* The internals of a group: its lines, and how its processes stay in step when one of them fails.
  *
- * A call that is collective consists of meetings and of messages between them. At a meeting all processes
- * tell their status; if one has failed, all leave the call, with its message. Messages are sent only after a
- * meeting where nobody had failed, and what fails between them sends its messages all the same. A process
- * that fails elsewhere returns early to ct__group_leave, the last meeting of each call, and waits there for
- * the others. */
+ * A collective call consists of meetings and of messages between them. At a meeting all processes exchange
+ * their status; if one has failed, all leave the call with its message. Messages are sent only after a
+ * meeting at which no process had failed, and a process that fails after it still sends its messages. A
+ * process that fails elsewhere returns early to ct__group_leave, the last meeting of each call, and waits
+ * there for the others. */
 #ifndef CT_GP_GROUP_H
 #define CT_GP_GROUP_H
 
@@ -14,10 +14,10 @@
 #include "transport.h"
 
 struct ct_group {
-    const ct__transport *transport; /* NULL: one process, which talks to nobody */
+    const ct__transport *transport; /* NULL: one process, which sends no messages */
     ct__line line[CT__LINES];
-    bool started; /* MPI, by ct_group_world */
-    int depth;    /* of public calls in each other */
+    bool started; /* ct_group_world has started MPI */
+    int depth;    /* nesting of public calls */
     bool ahead;   /* for tests: all sweeps have room for two panels (grid.h) */
     ct_status status;
     char message[512];
@@ -25,26 +25,26 @@ struct ct_group {
 
 static inline bool ct__group_is_one(const ct_group *g) { return !g || g->line[CT__ALL].size == 1; }
 
-/* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
+/* Refuses a group that has failed, and a group of several processes on a device other than a CPU. */
 ct_status ct__group_usable(const ct_group *g, ct_device *device);
-/* Messages. They tell whether MPI has made no error. After one nothing more is sent, and all meetings fail,
- * since the processes no longer stand at the same place. `begin` copies data from process `root` of a line to
- * all of it, and `arrive` waits for that; `tell` copies data of a process to all, and waits. */
+/* Messages; they return false after an error of MPI. Then nothing more is sent, and all meetings fail,
+ * because the processes are out of step. `begin` starts to copy data from process `root` of a line to the
+ * whole line, and `arrive` waits for it; `tell` copies a process's data to all, and waits. */
 void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root);
 bool ct__group_arrive(ct_group *g);
 bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root);
-/* data of process `root` of a line, or of all processes, = the sum of that of all, of integers the largest */
+/* data on process `root` of a line, or on all, = the sum of all processes' data; for integers the largest */
 bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root);
 bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count);
-/* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
- * not a group, and status is returned. The device gets the message. */
+/* Begin and end of a collective call. `leave` returns `status`, or that of a process that has failed, and
+ * gives the device its message. A NULL group returns `status`. */
 void ct__group_enter(ct_group *g);
 ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status);
-/* A meeting: the status of all. *value (may be NULL) = the largest of all processes. */
+/* A meeting: returns the common status. *value (may be NULL) = the largest of all processes. */
 ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value);
-/* A meeting, then `bytes` bytes at data are those of process 0. */
+/* A meeting, then a copy of `bytes` bytes at data from process 0. */
 ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes);
-/* A meeting that fails unless all processes have the same bytes; `what` they are, for the message. */
+/* A meeting that fails unless all processes have the same bytes; `what` names them in the message. */
 ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what);
 
 #endif

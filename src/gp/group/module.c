@@ -1,4 +1,4 @@
-/* The module for MPI, which group.c loads: the functions of transport.h, each a call of MPI. */
+/* The module for MPI, which group.c loads: implements transport.h by calls of MPI. */
 #define OMPI_SKIP_MPICXX  1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "64 bits hold MPI's handle of a message");
 
-/* Takes `comm` over, whose errors are returned from now on. */
+/* Takes over `comm` and makes its errors return. */
 static int keep(MPI_Comm comm, ct__line *line)
 {
     int error = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -74,7 +74,7 @@ static int wait_all(ct__line *line)
     return error;
 }
 
-/* Counts of MPI are int, so large messages go in pieces. All but the last one are waited for. */
+/* Counts of MPI are int, so a large message is sent in pieces. All but the last are waited for. */
 static int broadcast(ct__line *line, void *data, size_t bytes, int root)
 {
     MPI_Request message;

@@ -1,14 +1,15 @@
 /* density: v = the log density of r under L Lᵀ = k(X, X) + diag(noise), with its gradient at v̄ = 1
- * adjoint: θ̄ = v̄ ∂v/∂θ,  X̄ = v̄ ∂v/∂X,  r̄ = v̄ ∂v/∂r,  and so for the noise
- * Recorded, v is computed once more in differentiable ops and swept: ∂v/∂θ then has a gradient of its own.
- * [Rasmussen & Williams 2006, eq. 5.9 of the likelihood, 5.10 to 5.13 of the leave-one-out density] */
+ * adjoint: θ̄ = v̄ ∂v/∂θ,  X̄ = v̄ ∂v/∂X,  r̄ = v̄ ∂v/∂r,  likewise for the noise
+ * In a recorded sweep v is recomputed in differentiable ops and differentiated, so ∂v/∂θ has a gradient of
+ * its own. [Rasmussen & Williams 2006, eq. 5.9 for the likelihood, 5.10 to 5.13 for the leave-one-out
+ * density] */
 #include "density.h"
 
 #include <math.h>
 
 #include "gp/kernel/prior.h"
 
-/* -- what has to be finite ------------------------------------------------------------------------------- */
+/* -- finite values --------------------------------------------------------------------------------------- */
 
 static void flag(ct_call *c, ct_view x, const char *what)
 {
@@ -39,7 +40,7 @@ static const ct_op finite_op = {
     .name = "finite", .n_in = 1, .shape = same_shape, .forward = finite_forward, .vjp = finite_vjp
 };
 
-/* As a vector, since what is of three dimensions would be told as a batch. */
+/* Checks x as a vector, because messages treat further dimensions as a batch. */
 ct_var ct__finite(ct_var x, const char *what)
 {
     const ct_shape shape = ct_var_shape(x);
@@ -58,7 +59,7 @@ void ct__density_fail(ct_call *c)
 
 bool ct__is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
 
-/* How many dimensions of each input are a member's; the last is that of mixed.c. */
+/* The number of member dimensions of each input; the last column is for mixed.c. */
 static const int *own_of(const ct_call *c)
 {
     static const int own[][CT__DENSITY_INPUTS + 1] = { { 1, 2, 1, 1, 2 }, { 1, 2, 2, 1, 2 } };
@@ -135,7 +136,7 @@ ct_var ct__density_column(const ct_var *in)
                                                                                        : ct_unsqueeze(r, -1);
 }
 
-/* v̄ ∂v/∂input i, member by member */
+/* v̄ ∂v/∂input_i, member by member */
 static ct_var scaled(ct_vjp *g, int i)
 {
     ct_var v_bar = ct_out_bar(g), slopes = ct_out_at(g, ct__bar(i));

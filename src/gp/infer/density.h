@@ -1,52 +1,51 @@
-/* A log density of r under C = k(X, X) + diag(noise), whose forward pass also computes the gradient.
- * ct_gp_nlml, ct_gp_loo_nlpd and ct_gp_nlml_mixed share this. */
+/* A log density of r under C = k(X, X) + diag(noise) whose forward pass also computes the gradient. Shared by
+ * ct_gp_nlml, ct_gp_loo_nlpd and ct_gp_nlml_mixed. */
 #ifndef CT_GP_DENSITY_H
 #define CT_GP_DENSITY_H
 
 #include "gp/kernel/cov.h"
 
-/* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output
- * 0 is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's
- * v in its input i, for the noise (..., n). */
+/* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output 0
+ * is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's v by
+ * its input i, for the noise (..., n). */
 enum { CT__THETA, CT__POINTS, CT__RESIDUAL, CT__NOISE, CT__DENSITY_INPUTS };
 static inline int ct__bar(int i) { return 1 + i; }
 
 /* Calls forward(member) for each member (ct_each_member). */
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member));
-/* The shape rule. In a recorded call X's derivatives have no elements if they are not wanted; without
- * `slopes`, theta's and the noise's have none. */
+/* The shape rule. In a recorded call X's derivatives have no elements unless they are requested; without
+ * `slopes`, those of theta and the noise have none. */
 ct_shape ct__density_shape(ct_call *c, bool slopes);
-/* Where the forward pass puts X's derivatives: no view if they are not wanted. */
+/* The output for X's derivatives; no view if they are not requested. */
 ct_view ct__density_X_bar(ct_call *c);
 /* v (...) = ½ Σ terms + Σ logs + n/2 log 2π; terms (..., n), logs (..., n) or no view. */
 void ct__density_value(ct_call *c, ct_view terms, ct_view logs, ct_view v);
-/* Makes all outputs NaN, for a failure that is known. */
+/* Makes all outputs NaN, after a known failure. */
 void ct__density_fail(ct_call *c);
-/* Whether r is one column (n, 1); otherwise its last dimension alone is a member's. */
+/* Whether r is one column (n, 1); else only its last dimension is a member's. */
 bool ct__is_column(ct_shape r, int64_t n);
 /* Flags the value if it is not finite. */
 void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
  * `compose` instead. */
 void ct__density_vjp(ct_vjp *g, ct__composition *compose);
-/* For a composition: L (..., n, n) of L Lᵀ = C; r as a column (..., n, 1). */
+/* For a composition: L (..., n, n) with L Lᵀ = C; r as a column (..., n, 1). */
 ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in);
 ct_var ct__density_column(const ct_var *in);
 /* Samples for the op. */
 void ct__density_sample(ct_sample *s);
 
-/* x unchanged. If one of its elements, or of its cotangent's, is not finite, the tape fails. The message is
- * `what`, a static format of the element's number. */
+/* Returns x unchanged. If an element of x or of its cotangent is not finite, the tape fails with `what`, a
+ * static format for the element's number. */
 ct_var ct__finite(ct_var x, const char *what);
 
 /* -- nlml.c ---------------------------------------------------------------------------------------------- */
 
-/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r of as many elements; alpha
- * contiguous. */
+/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r with n elements; alpha contiguous. */
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);
-/* Whether the gradient needs C⁻¹. The one in r does not: it is α, which the value needs, too. */
+/* Whether the gradient needs C⁻¹. The gradient by r does not: it is α, which the value also needs. */
 bool ct__nlml_wants_inverse(const ct_call *c);
-/* noise_bar (n), which holds diag C⁻¹, becomes ½ diag (C⁻¹ - ααᵀ); alpha (n), room (n). */
+/* Replaces diag C⁻¹ in noise_bar (n) by ½ diag (C⁻¹ - ααᵀ); alpha (n), room (n). */
 void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar);
 /* The value in differentiable ops. */
 ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in);

@@ -4,10 +4,11 @@
  *               C̄ = v̄ (P D P - ½ (g αᵀ + α gᵀ)),  noise_bar = diag C̄;  theta_bar and X_bar: C̄ against the
  *               derivatives of k
  *
- * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower
- * triangle, each rows of P D times columns of the packed P: n³ multiplications and additions after the n³ of
- * the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and the backward pass
- * multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
+ * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric, so its lower triangle is computed, block
+ * by block: each block is rows of P D times columns of the packed P. This takes n³ multiplications and
+ * additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and
+ * the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi
+ * 2001] */
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
@@ -15,7 +16,7 @@
 
 /* -- the gradient for v̄ = 1 ----------------------------------------------------------------------------- */
 
-enum { FEW = 256 }; /* columns of C̄ at once; half as many where they meet the diagonal */
+enum { FEW = 256 }; /* columns of C̄ at a time; half as many at the diagonal */
 
 typedef struct work {
     ct_call *c;
@@ -27,7 +28,7 @@ typedef struct work {
     ct__slopes slopes;
 } work;
 
-/* The end of at most `columns` columns from j that stay on one side of n1 and before `limit`. */
+/* The end of a range of at most `columns` columns from j that stays on one side of n1 and below `limit`. */
 static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
 {
     int64_t n1 = w->s->C.n1;
@@ -35,7 +36,7 @@ static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
     return j + columns < limit ? j + columns : limit;
 }
 
-/* Of C̄[i..end, j..to] what is not above the diagonal, given rows i..end of P D. */
+/* The part of C̄[i..end, j..to] on and below the diagonal, given rows i..end of P D. */
 static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64_t to)
 {
     ct_call *c = w->c;
@@ -51,7 +52,7 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
     ct__slopes_add(c, &w->slopes, ct__rows(block, on, end - first), first + on, j);
 }
 
-/* Rows i..end of P D, and of g. */
+/* Computes rows i..end of P D and of g. */
 static void fill_panel(const work *w, int64_t i, int64_t end)
 {
     ct_view rows = ct__rows(w->panel, 0, end - i), g = ct__rows(w->g, i, end);
@@ -62,14 +63,14 @@ static void fill_panel(const work *w, int64_t i, int64_t end)
     ct_prim_map2(w->c, CT_MAP_mul, rows, w->d, rows);
 }
 
-/* Rows of a panel: as even as its bytes allow. */
+/* Rows of a panel: as even as its size in bytes allows. */
 static int64_t panel_rows(int64_t n, ct_dtype dtype)
 {
     int64_t most = ct__packed_panel(n, dtype), panels = (n + most - 1) / most;
     return panels ? (n + panels - 1) / panels : 0;
 }
 
-/* Given P; e (n, 1), d (n) */
+/* The gradient, given P; e (n, 1), d (n) */
 static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
 {
     ct_dtype dtype = d.dtype;
@@ -102,7 +103,7 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
     }
 }
 
-/* Beside the triangle: rows of P D, a block of C̄, a square of P. */
+/* The memory beside the triangle: rows of P D, a block of C̄, a square of P. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 {
     uint64_t likelihood = ct_gp_bytes_needed(n, d, dtype, true);
@@ -132,7 +133,7 @@ static void take_weights(ct_call *c, ct_view e, ct_view q, ct_view each, ct_view
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, d, d);
 }
 
-/* In differentiable ops. */
+/* The value in differentiable ops. */
 static ct_var composed(const ct_cov_program *program, const ct_var *in)
 {
     ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
@@ -168,7 +169,7 @@ static void member(ct_call *c)
     take_value(c, alpha, e, q, each, ct_result(c));
     ct__density_flag(c);
     if (!ct_call_recorded(c)) return;
-    take_weights(c, e, q, each, s.diagonal); /* L's is not needed any more */
+    take_weights(c, e, q, each, s.diagonal); /* L's diagonal is no longer needed */
     slopes(c, &s, ct_view_unsqueeze(e, 1), s.diagonal);
 }
 

@@ -1,20 +1,20 @@
 /* gp_nlml_mixed:  v = ½ rᵀα + ½ log det C + n/2 log 2π,   C = k(X, X) + diag(noise) = L (I + E) Lᵀ,  α = C⁻¹r
  * adjoint:        as in nlml.c, with (L Lᵀ)⁻¹ for C⁻¹
  *
- * L is the factor of C rounded to f32. Conjugate gradients refine α with C in f64 and L Lᵀ as preconditioner:
- * the eigenvalues of the preconditioned matrix are within |E| of 1, so each step gains as many digits as the
- * factor has. For any α
+ * L is the factor of C rounded to f32. Conjugate gradients refine α with C in f64; they are preconditioned
+ * by L Lᵀ. The eigenvalues of the preconditioned matrix are within |E| of 1, so each step gains as many
+ * digits as the factor has. For any α
  *     2 rᵀα - αᵀCα = rᵀC⁻¹r - |C⁻¹r - α|²_C
- * which makes the error of the quadratic form the square of α's.
+ * so the error of the quadratic form is the square of α's error.
  *
  *     log det C = 2 Σ log L_ii + tr E - ½ tr E² + O(tr E³),    |tr Eᵏ| <= ρᵏ for k >= 2,  ρ = |E|_F
- * With m columns of random signs V,  E V = L⁻¹ (C - L Lᵀ) L⁻ᵀ V,  whose middle factor is computed in f64,
+ * With m columns of random signs V,  E V = L⁻¹ (C - L Lᵀ) L⁻ᵀ V,  where C - L Lᵀ is applied in f64,
  *     t = avg vᵀEv = tr E, with a variance of at most 2ρ²/m;    avg |Ev|² = ρ² = tr E²
- * Noise in t is shrunk away: t max(0, 1 - 2ρ²/(m t²)) corrects the value. The error that is reported is half
- * of three deviations and of the series' remainder ρ³/3(1 - ρ). From ρ = ½ on the value is refused.
+ * The correction shrinks noise in t: it is t max(0, 1 - 2ρ²/(m t²)). The reported error is half of three
+ * deviations, plus half of the series' remainder ρ³/3(1 - ρ). From ρ = ½ on the value is refused.
  *
- * By Cauchy and Schwarz the gradient is off by at most ½ ρ |L⁻¹ ∂C L⁻ᵀ|_F and the inversion's rounding.
- * [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq. 5.9] */
+ * By the Cauchy-Schwarz inequality the error of the gradient is at most ½ ρ |L⁻¹ ∂C L⁻ᵀ|_F plus the rounding
+ * of the inversion. [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq. 5.9] */
 #include "mixed.h"
 
 #include <math.h>
@@ -25,16 +25,17 @@
 #include "gp/kernel/prior.h"
 #include "gp/model/model.h"
 
-/* Inputs and outputs are those of density.h, then the signs V (n, PROBES), and the report as last output. */
+/* Inputs and outputs are those of density.h, then the signs V (n, PROBES) as last input and the report as
+ * last output. */
 enum { SIGNS = CT__DENSITY_INPUTS, INPUTS };
 enum { PROBES = 16, MOST_STEPS = 20 };
 
-/* α's error in the norm of C, relative. */
+/* `solved`: the relative error of α in the norm of C at which refinement ends. */
 static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
-/* A likelihood in f32, a strip, vectors and eight sets of probes, and what a GPU's libraries want. */
+/* The memory of a likelihood in f32, a strip, vectors, eight sets of probes, and a GPU's libraries. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
@@ -47,16 +48,16 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 typedef struct problem {
     ct_call *c;
     ct__mixed mixed;
-    ct_view r, alpha, left, z, direction, image; /* (n, 1); r is the given one over its largest element */
-    ct_view V, U, E;                             /* (n, PROBES); E is where `both` was */
-    ct_view both, images;                        /* (n, 1 + PROBES): α and U, times C */
+    ct_view r, alpha, left, z, direction, image; /* (n, 1); r is scaled by its largest element */
+    ct_view V, U, E;                             /* (n, PROBES); E overlays `both` */
+    ct_view both, images;                        /* (n, 1 + PROBES): α and U; their products with C */
     ct_view terms, number;                       /* (n PROBES), (): for sums */
-    double size, logs;                           /* that largest element; Σ log L_ii */
+    double size, logs;                           /* r's largest element; Σ log L_ii */
     double quadratic, shift;                     /* rᵀC⁻¹r; log det (I + E) */
     ct_gp_mixed report;
 } problem;
 
-/* After the factorisation, which has scratch of its own. */
+/* Called after the factorisation, which has scratch memory of its own. */
 static void take_room(problem *p)
 {
     int64_t n = p->mixed.n, all = n * PROBES;
@@ -78,7 +79,7 @@ static double reduce(const problem *p, ct_reduction f, ct_view x)
     return ct_call_item(p->c, p->number);
 }
 
-/* Room of v's shape, until the next call. */
+/* Scratch with v's shape, valid until the next call. */
 static ct_view terms_like(const problem *p, ct_view v)
 {
     return ct_view_reshape(ct__rows(p->terms, 0, ct_view_count(v)), ct_view_shape(v));
@@ -104,7 +105,7 @@ static void add_scaled(const problem *p, double a, ct_view x, ct_view y)
     ct_prim_map2(p->c, CT_MAP_add, y, terms, y);
 }
 
-/* V is scaled for f32, so that it may be of any size. */
+/* Scales V, so that f32 can hold it whatever its size. */
 static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out)
 {
     double size = sqrt(dot(p, V, V));
@@ -117,7 +118,7 @@ static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out
 
 /* -- the value ------------------------------------------------------------------------------------------- */
 
-/* r is scaled, so that no product of two vectors overflows before the value does. */
+/* Scales r, so that products of two vectors do not overflow before the value does. */
 static void measure(problem *p)
 {
     ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->mixed.n, 1)), size = p->number;
@@ -128,7 +129,7 @@ static void measure(problem *p)
     ct_prim_map2(p->c, CT_MAP_div, given, size, p->r);
 }
 
-/* log det (I + E), from C U for U = L⁻ᵀ V. */
+/* Computes log det (I + E) from C U, where U = L⁻ᵀ V. */
 static void correct(problem *p, ct_view CU)
 {
     ct__mixed_gram(&p->mixed, p->U, terms_like(p, p->U), p->E);
@@ -142,7 +143,7 @@ static void correct(problem *p, ct_view CU)
     p->report.error = rho < 1 ? (3 * sqrt(variance) + rho * square / (3 * (1 - rho))) / 2 : INFINITY;
 }
 
-/* α by conjugate gradients, from α and Cα. */
+/* Refines α by conjugate gradients, starting from α and Cα. */
 static void refine(problem *p, ct_view C_alpha)
 {
     ct_prim_map2(p->c, CT_MAP_sub, p->r, C_alpha, p->left);
@@ -167,7 +168,7 @@ static void refine(problem *p, ct_view C_alpha)
     p->quadratic = dot(p, p->left, p->alpha);
 }
 
-/* The parts of the value, and α; false where f32 has no factor, or one that is too far off. */
+/* Computes the parts of the value, and α. False if f32 has no factor, or one with too large an error. */
 static bool evaluate(problem *p)
 {
     ct_view diagonal = ct_scratch(p->c, CT_F64, ct_shape1(p->mixed.n));
@@ -198,7 +199,7 @@ static ct_shape shape(ct_call *c)
     return value;
 }
 
-/* The gradient for v̄ = 1; this replaces L. */
+/* Computes the gradient for v̄ = 1; overwrites L. */
 static void slopes(const problem *p)
 {
     ct_call *c = p->c;
@@ -257,13 +258,13 @@ static ct_var signs(ct_tape *tape, int64_t n, uint64_t draw)
 static ct_gp_mixed report_of(ct_var value)
 {
     double x[4];
-    int last = ct_var_needs_grad(value) ? ct__bar(CT__DENSITY_INPUTS) : 1; /* without a rule it is alone */
+    int last = ct_var_needs_grad(value) ? ct__bar(CT__DENSITY_INPUTS) : 1; /* without a rule no slopes */
     ct_tensor *t = ct_value(ct_output(value, last));
     if (!t || ct_read(t, x, sizeof x)) return unknown;
     return (ct_gp_mixed){ .error = x[0], .deviation = x[1], .residual = x[2], .steps = (int)x[3] };
 }
 
-/* Refuses a value without a factor, or with one that is too far off. */
+/* Refuses a value without a factor, or with a factor whose error is too large. */
 static void judge(ct_tape *tape, const ct_gp_mixed *report)
 {
     static const char remedy[] = "compute in f64, raise the noise, or drop rows that are alike";

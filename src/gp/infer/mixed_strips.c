@@ -1,8 +1,9 @@
-/* Products, solutions and contractions with C in f64 and its factor in f32, a strip of rows at a time.
+/* Products, solves and contractions with C in f64 and its factor in f32, one strip of rows at a time.
  *
  * A strip is `rows` rows of the packed rectangle (packed.h). In the upper part these are columns of L from
- * the diagonal on, in the lower part rows of L22 up to it: a block on the diagonal, and one beside it, whose
- * rows are contiguous. C is symmetric, so each block beside the diagonal stands for two. */
+ * the diagonal on; in the lower part they are rows of L22 up to the diagonal. A strip has a block on the
+ * diagonal and one beside it, whose rows are contiguous. C is symmetric, so each block beside the diagonal
+ * stands for two. */
 #include "mixed.h"
 
 #include <math.h>
@@ -39,13 +40,13 @@ ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta,
 
 typedef struct block {
     int64_t row, rows, col, cols; /* C[row.., col..] */
-    bool upper;   /* `part` is Lᵀ[row.., col..], and on the diagonal its upper triangle counts; else L */
-    bool beside;  /* the diagonal, not on it */
+    bool upper;   /* `part` is Lᵀ[row.., col..], with its upper triangle on the diagonal; else it is L */
+    bool beside;  /* beside the diagonal, not on it */
     ct_view part; /* of the triangle */
 } block;
 
-/* The block behind b, at first that of row 0: of each strip the one beside the diagonal, then the one on it.
- * False at the end, or if the call has failed. */
+/* Moves b to the next block; the first is that of row 0. Each strip has the block beside the diagonal, then
+ * the one on it. False at the end, or if the call has failed. */
 static bool next_block(const ct__mixed *m, block *b)
 {
     const int64_t n = m->n, n1 = m->L.n1, odd = n % 2, height = height_of(n);
@@ -59,7 +60,7 @@ static bool next_block(const ct__mixed *m, block *b)
         col = upper ? row + rows : n1;
         cols = upper ? n - col : row - n1;
     }
-    /* its place in the rectangle */
+    /* its position in the rectangle */
     const int64_t at = upper ? row : row - n1 + odd, left = col + (upper ? 1 - odd : -n1);
     ct_view part = ct_view_block(m->triangle, at, at + rows, left, left + cols);
     *b = (block){ row, rows, col, cols, upper, beside, part };
@@ -76,7 +77,7 @@ static ct_view room_of(const ct__mixed *m, const block *b)
     return ct_view_block(m->room, 0, b->rows, 0, b->cols);
 }
 
-/* C */
+/* The block of C. */
 static ct_view covariance(const ct__mixed *m, const block *b)
 {
     ct_view K = room_of(m, b), x = rows_from(m->X, b->row, b->rows), line = ct_view_diagonal(K);
@@ -86,7 +87,7 @@ static ct_view covariance(const ct__mixed *m, const block *b)
     return K;
 }
 
-/* Converts what counts of a block. */
+/* Converts the used part of a block. */
 static void convert(const ct__mixed *m, const block *b, ct_view from, ct_view to)
 {
     if (b->beside)
@@ -95,7 +96,7 @@ static void convert(const ct__mixed *m, const block *b, ct_view from, ct_view to
         ct__copy_lower(m->c, turned(from, b->upper), turned(to, b->upper));
 }
 
-/* The factor in f64; on the diagonal the other half is zero. */
+/* The block of the factor in f64; a diagonal block has zeros in its other triangle. */
 static ct_view factor(const ct__mixed *m, const block *b)
 {
     ct_view L = room_of(m, b);
@@ -104,7 +105,7 @@ static ct_view factor(const ct__mixed *m, const block *b)
     return L;
 }
 
-/* Rows of out from `row` += A times the rows of V from `col`. */
+/* out[row..] += A V[col..] */
 static void add_product(const ct__mixed *m, ct_view A, ct_view V, int64_t col, ct_view out, int64_t row)
 {
     ct_view part = rows_from(out, row, ct_view_dim(A, 0));
@@ -127,7 +128,7 @@ void ct__mixed_factor(const ct__mixed *m, ct_view diagonal)
         ct_prim_copy(c, line, diagonal);
 }
 
-/* -- products and solutions ------------------------------------------------------------------------------ */
+/* -- products and solves --------------------------------------------------------------------------------- */
 
 void ct__mixed_product(const ct__mixed *m, ct_view V, ct_view out)
 {
@@ -144,8 +145,7 @@ static void multiply_factor(const ct__mixed *m, bool plain, ct_view V, ct_view o
 {
     ct_prim_fill(m->c, out, 0);
     for (block b = { 0 }; next_block(m, &b);) {
-        const bool turn =
-            b.upper == plain; /* the block is not the factor that is wanted, but its transpose */
+        const bool turn = b.upper == plain; /* the block is the transpose of the requested factor */
         add_product(m, turned(factor(m, &b), turn), V, turn ? b.row : b.col, out, turn ? b.col : b.row);
     }
 }

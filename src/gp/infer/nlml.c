@@ -2,9 +2,9 @@
  * adjoint:  C̄ = ½ v̄ (C⁻¹ - ααᵀ);  noise_bar = diag C̄,  r̄ = v̄ α,  theta_bar and X_bar: C̄ against the
  *           derivatives of k                                        [Rasmussen & Williams 2006, eq. 5.9]
  *
- * Where gradients are wanted the forward pass computes them, for v̄ = 1, while it holds the inverse, in the
- * packed array that was the factor (factor.c); what is kept for the backward pass is of n numbers, and it
- * multiplies by v̄. */
+ * If gradients are requested, the forward pass computes them for v̄ = 1 while it holds the inverse, which has
+ * replaced the factor in the packed array (factor.c). Only arrays of n numbers are kept for the backward
+ * pass, which multiplies by v̄. */
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
@@ -45,7 +45,7 @@ void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_b
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
 }
 
-/* On a grid no gradient in X is wanted. */
+/* On a grid the gradient by X is never requested. */
 static void compute(ct_call *c, ct__grid grid)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
@@ -70,7 +70,7 @@ static void compute(ct_call *c, ct__grid grid)
 
 static void member(ct_call *c) { compute(c, (ct__grid){ 0 }); }
 
-/* Rows beyond which no device computes a batch in one pass. */
+/* The most rows for which a device may compute a batch in one pass. */
 enum { MOST_AT_ONCE = 128 };
 
 /* Whether the device computes the batch in one pass. */

@@ -2,9 +2,9 @@
  * adjoint:       x̄*_i = Σ_j (ā_i α_j + 2 ē_i (C⁻¹ k_i)_j) ∂k(x*_i, x_j)/∂x*_i
  *                                                             [Rasmussen & Williams 2006, eq. 2.25]
  *
- * a is what the data add to the mean at the points x*, e what they take from the variance. Both are functions
- * of one point each, so that where a gradient is wanted the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i,
- * as nlml.c does, and keeps nothing of n numbers a point: points go through in panels of k_iᵀ. */
+ * The data add a_i to the mean at the point x*_i and reduce its variance by e_i. Each depends on one point
+ * only. So, as in nlml.c, the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i if a gradient is requested, and
+ * keeps no array of n numbers per point. Points are processed in panels of k_iᵀ. */
 #include <cotangent/op.h>
 
 #include "density.h"
@@ -12,12 +12,12 @@
 #include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
-/* L may be left out. Gradients flow into the points alone. */
+/* L is optional. Only the points get gradients. */
 enum { THETA, POINTS, X, ALPHA, FACTOR, INPUTS };
-enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while it is in the cache */
+enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while in the cache */
 
-/* The number of values, a alone without L. They are outputs (m); after them come, for the rule, the slopes of
- * each (m, d). */
+/* The number of values; without L only a. They are outputs (m); the slopes of each (m, d), for the rule,
+ * follow. */
 static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
 
 /* `factor` holds blocks, or on a grid this process's tiles. */
@@ -49,7 +49,7 @@ static void half_forward(ct_call *c)
 
 static ct_var half_solve(ct_var L, ct_var B, half h);
 
-/* A sweep has no meeting at its end: a process that failed in it would leave the others waiting in a
+/* A sweep has no meeting at its end, so a process that failed in it would leave the others waiting in a
  * solve. */
 static bool refused(ct_vjp *g, const ct__grid *grid)
 {
@@ -175,8 +175,8 @@ static void forward(ct_call *c)
     }
 }
 
-/* In differentiable ops: K̄ through the recorded rule of the covariance, at points of its own, so that the
- * inner sweep ends there. */
+/* The rule in differentiable ops. K̄ goes through the recorded rule of the covariance, at copies of the
+ * points, where the inner sweep ends. */
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);

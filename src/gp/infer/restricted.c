@@ -4,10 +4,10 @@
  *                 derivatives of k
  *
  * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and
- * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. It
- * holds C, then L, from which G comes with the accuracy of a solve, and then C and C⁻¹ in one pass: n³/3
- * operations more, which take less time than a separate inversion of L. [O'Hagan 1978; Rasmussen & Williams
- * 2006, eq. 2.45] */
+ * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. The
+ * array holds C, then L, from which G is computed with the accuracy of a solve, and then C and C⁻¹ in one
+ * pass. This takes n³/3 more operations, but less time than a separate inversion of L. [O'Hagan 1978;
+ * Rasmussen & Williams 2006, eq. 2.45] */
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
@@ -17,9 +17,9 @@
 
 enum { BASIS = CT__DENSITY_INPUTS, INPUTS };
 
-/* -- what H adds to a factor ----------------------------------------------------------------------------- */
+/* -- the contribution of H to a factor ------------------------------------------------------------------- */
 
-/* Views of the whole (p, n + p + 1). */
+/* Views of `whole` (p, n + p + 1). */
 typedef struct parts {
     ct_view whole, G, M, w;
 } parts;
@@ -31,7 +31,7 @@ static parts parts_of(ct_view whole, int64_t n)
                     ct__cols(whole, n + p, n + p + 1) };
 }
 
-/* From the factor, H (n, p) and r (n, 1):  G = Hᵀ L⁻ᵀ,  M Mᵀ = G Gᵀ,  G = M⁻¹ G L⁻¹,  w = G r */
+/* From the factor, H (n, p) and r (n, 1): G = Hᵀ L⁻ᵀ, M Mᵀ = G Gᵀ, then G = M⁻¹ G L⁻¹ and w = G r */
 static parts restrict_by(ct_call *c, const ct__packed *L, ct_view H, ct_view r)
 {
     const int64_t n = ct_view_dim(H, 0), p = ct_view_dim(H, 1);
@@ -50,7 +50,7 @@ static parts restrict_by(ct_call *c, const ct__packed *L, ct_view H, ct_view r)
     return t;
 }
 
-/* out, of one element, = Σ log M_ii - p/2 log 2π */
+/* out (one element) = Σ log M_ii - p/2 log 2π */
 static void volume(ct_call *c, const parts *t, ct_view out)
 {
     const int64_t p = ct_view_dim(t->M, 0);
@@ -78,7 +78,7 @@ static ct_shape shape(ct_call *c)
     return ct__density_shape(c, ct__nlml_wants_inverse(c));
 }
 
-/* v += what H adds to the likelihood of r; each of one element. */
+/* v += the contribution of H to the likelihood of r; both have one element. */
 static void add_volume(ct_call *c, const parts *t, ct_view v)
 {
     ct_view more = ct_scratch(c, v.dtype, ct_shape0());
@@ -117,7 +117,7 @@ static void forward(ct_call *c)
                         ct_no_view());
 }
 
-/* In differentiable ops. */
+/* The value in differentiable ops. */
 static ct_var composed(const ct_cov_program *program, const ct_var *in)
 {
     ct_var H = in[BASIS], r = ct__density_column(in), L = ct__density_factor(program, in);
@@ -140,7 +140,7 @@ ct_var ct__gp_restricted(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     return ct__cov_apply(&restricted, kernel, (ct_var[]){ theta, X, r, noise, H }, INPUTS);
 }
 
-/* -- of a model ------------------------------------------------------------------------------------------ */
+/* -- a model's factor ------------------------------------------------------------------------------------ */
 
 ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
 {

@@ -1,7 +1,6 @@
 /* nlml_shared:  v = ½ tr(RᵀA) + p/2 log det C + np/2 log 2π,   C = k(X, X) + diag(noise),  A = C⁻¹R (n, p)
- * adjoint:      C̄ = ½ v̄ (p C⁻¹ - AAᵀ);  noise_bar = diag C̄,  R̄ = v̄ A,  theta_bar and X_bar: C̄ against
- * the
- *               derivatives of k                                 [Rasmussen & Williams 2006, eq. 5.9, §9.1]
+ * adjoint:      C̄ = ½ v̄ (p C⁻¹ - AAᵀ);  noise_bar = diag C̄,  R̄ = v̄ A,  theta_bar and X_bar: C̄
+ *               against the derivatives of k                     [Rasmussen & Williams 2006, eq. 5.9, §9.1]
  *
  * One factorisation for all columns of R. As in restricted.c the packed array holds L, from which A comes,
  * and then C⁻¹, which becomes C⁻¹ - AAᵀ/p for the gradient. */

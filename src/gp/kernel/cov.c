@@ -1,9 +1,9 @@
 /* cov:      K_ij = k(x_i, z_j)      theta (..., P), X (..., n, d), Z (..., m, d) -> (..., n, m)
  * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
  *
- * One primitive each way computes entries and derivatives tile by tile and stores neither distances nor ∂K.
- * z̄ is the x̄ of the transposed problem, k being symmetric. With two inputs, theta and X, the matrix is the
- * symmetric one. */
+ * One primitive in each direction computes entries and derivatives tile by tile and stores neither distances
+ * nor ∂K. k is symmetric, so z̄ is the x̄ of the transposed problem. With two inputs, theta and X, the matrix
+ * is K(X, X). */
 #include "cov.h"
 
 /* Input i; no view in the symmetric case, which has no Z. */
@@ -12,8 +12,8 @@ static ct_view other(const ct_call *c, int i) { return i < ct_args(c) ? ct_arg(c
 /* -- backward: inputs K̄, theta, X [, Z] ----------------------------------------------------------------- */
 
 typedef struct wanted {
-    const ct_cov_program *program; /* the recorded call's */
-    bool theta, x;                 /* output 0 is the first of them that is wanted */
+    const ct_cov_program *program; /* of the recorded call */
+    bool theta, x;                 /* output 0 is the first of them that is requested */
 } wanted;
 
 static const int own_of_bar[] = { 2, 1, 2, 2 };
@@ -45,7 +45,7 @@ static void bar_forward(ct_call *c)
 
 static const ct_op bar_op = { .name = "cov_bar", .n_in = -1, .shape = bar_shape, .forward = bar_forward };
 
-/* Gives the wanted cotangents of theta (input 0) and of points (input x). */
+/* Gives the requested cotangents of theta (input 0) and of points (input x). */
 static void give(ct_vjp *g, ct_var K_bar, int x, int z, wanted w)
 {
     ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z < 0 ? K_bar : ct_in(g, z) };

@@ -1,4 +1,4 @@
-/* What the files of the covariance ops share. */
+/* Shared by the files of the covariance ops. */
 #ifndef CT_GP_COV_H
 #define CT_GP_COV_H
 
@@ -7,35 +7,37 @@
 
 #include "gp/tiles/grid.h"
 
-/* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` profiles of a
- * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else through the
- * ops that their values consist of. */
+/* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes`, profiles of a
+ * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else by
+ * differentiating the ops of their values. */
 ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, bool slopes);
 
-/* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */
+/* A call of `op` with a kernel's program as attribute; a poisoned handle if the kernel cannot be used. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
 
-/* A call whose attribute is a program and, behind it, a grid, which may be none; and the grid in it. */
+/* A call whose attribute is a program followed by a grid, which may be none; and the grid in such an
+ * attribute. */
 ct_var ct__cov_apply_on(const struct ct_op *op, const ct_cov_program *p, const ct__grid *grid,
                         const ct_var *in, int n);
 ct__grid ct__cov_grid(const ct_cov_program *attribute);
 
 /* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points
- * of as many columns as it is bound to, and all inputs are f64 or f32. All may have batch dimensions. */
+ * with the number of columns that it is bound to, and all inputs are f64 or f32. All may have batch
+ * dimensions. */
 bool ct__cov_accepts(ct_call *c, int sets);
-/* The dimensions of a batch, then those of a member. */
+/* The dimensions of the batch, followed by those of a member. */
 ct_shape ct__in_batch(ct_shape batch, ct_shape member);
-/* Up to so many rows one thread for each of several problems is faster than all threads on one after the
- * other. */
+/* Up to this number of rows it is faster to give each of several problems one thread than to run all threads
+ * on one problem after the other. */
 enum { CT__SMALL = 1000 };
 
-/* The value of an op whose attribute is a program, in differentiable ops. An input left out has no tape. */
+/* The value of an op with a program as attribute, in differentiable ops. A missing input has no tape. */
 typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);
-/* For the rule of such an op in a recorded sweep: bar[i] becomes the cotangent of each wanted input i.
- * `compose` gets copies of the inputs, where the sweep through it ends. False: the sweep has failed. */
+/* For the rule of such an op in a recorded sweep: bar[i] becomes the cotangent of each requested input i.
+ * `compose` gets copies of the inputs, at which its sweep ends. False: the sweep has failed. */
 bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar);
 
-/* Draws theta, X and, with `pairs` in half of the variants, Z for a set of kernels over three columns. */
+/* Draws theta, X and, in half of the variants if `pairs`, Z for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);
 
 #endif

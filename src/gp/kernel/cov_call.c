@@ -1,4 +1,4 @@
-/* What the ops of a kernel's program share: calls, checks of their inputs, the rule of a recorded sweep, and
+/* Shared by the ops of a kernel's program: calls, checks of inputs, the rule of a recorded sweep, and
  * samples. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* -- calls ----------------------------------------------------------------------------------------------- */
 
-/* The program of a kernel that can be used; else NULL, and the tape has failed. */
+/* The program of the kernel; NULL, with the tape's error set, if the kernel cannot be used. */
 static const ct_cov_program *usable(const ct_kernel *k, ct_tape *tape, const char *who)
 {
     const ct_cov_program *p = ct_kernel_program(k);
@@ -21,7 +21,7 @@ static const ct_cov_program *usable(const ct_kernel *k, ct_tape *tape, const cha
     return p;
 }
 
-/* What stands for a result once the tape has failed. */
+/* The result on a tape that has failed. */
 static ct_var poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, 0 }; }
 
 ct_var ct__cov_apply(const ct_op *op, const ct_kernel *k, const ct_var *in, int n)
@@ -115,7 +115,7 @@ bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar)
 
 /* -- samples --------------------------------------------------------------------------------------------- */
 
-/* `codes`: columns are levels and what is none. At a code the matrix jumps. */
+/* `codes`: the columns hold levels and codes that are none. The matrix is discontinuous at a code. */
 static const struct {
     const char *text;
     bool codes;
@@ -137,8 +137,8 @@ static void sample_points(ct_sample *s, int i, ct_shape shape, bool codes)
         ct_sample_uniform(s, i, shape, -0.8, 0.8);
 }
 
-/* Every profile alone, in one of these ways: without lengthscales of one column, since a cosine of several
- * columns is indefinite; then the above. */
+/* Every profile alone, in one of these ways (without lengthscales always on one column, because a cosine of
+ * several columns is indefinite); then the kernels above. */
 static ct_kernel *sampled_kernel(int i)
 {
     static const char *const ways[] = { "", "(ard)", "(dims=2:0)", "(ard, dims=0:2)" };
@@ -149,7 +149,7 @@ static ct_kernel *sampled_kernel(int i)
     return ct_kernel_parse(text);
 }
 
-/* Each kernel without a batch, then one of them in batches: of all inputs; of theta; of theta and X. */
+/* Each kernel without a batch, then one of them with batches of all inputs, of theta, and of theta and X. */
 void ct__cov_sample(ct_sample *s, bool pairs)
 {
     enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, BATCHES = 3, COLUMNS = 3 };

@@ -1,12 +1,13 @@
 /* Covariance matrices and their diagonals as compositions of public ops: slower than the fused primitives,
- * and differentiable to any order.
+ * but differentiable to any order.
  *
  * cov_diag: k(x_i, x_i)                            theta (..., P), X (..., n, d) -> (..., n)
- * Profiles of a distance or of sines are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
+ * Profiles of a distance or of sines are 1 there; those of a dot product have s_i = Σ_d x_id²/l_d². */
 #include "cov.h"
 #include "kernel_tree.h"
 
-/* What is composed: k of all pairs of X and Z, of X and X if Z has no tape, or the diagonal of the latter. */
+/* The matrix to compose: k of all pairs of X and Z, of X and X if Z has no tape, or the diagonal of the
+ * latter. */
 typedef struct request {
     const ct_cov_program *program;
     ct_var theta, X, Z;
@@ -24,13 +25,13 @@ static ct_var number(const request *q, double value)
 /* theta[at], (..., 1). */
 static ct_var theta_at(const request *q, int32_t at) { return ct_slice(q->theta, -1, at, at + 1, 1); }
 
-/* The same beside matrices (..., 1, 1), beside diagonals (..., 1). */
+/* The same with the shape that broadcasts to matrices, (..., 1, 1), or to diagonals, (..., 1). */
 static ct_var parameter(const request *q, int32_t at)
 {
     return q->diagonal ? theta_at(q, at) : ct_unsqueeze(theta_at(q, at), -1);
 }
 
-/* The active columns of X: slices of neighbouring ones, side by side. */
+/* The active columns of X, concatenated from slices of adjacent ones. */
 static ct_var columns(const request *q, const ct_cov_node *n, ct_var X)
 {
     const int32_t *dims = ct_cov_dims(q->program) + n->dims;
@@ -86,17 +87,16 @@ static ct_var differences(const request *q, const ct_cov_node *n, ct_var Z)
 
 /* -- index ----------------------------------------------------------------------------------------------- */
 
-/* Of each row of X the level of its code as (rows, levels), 1 at it and 0 elsewhere; without a level all
- * are 0. */
+/* One-hot rows (rows, levels) of the codes of X; a code that is no level gives a row of zeros. */
 static ct_var one_hot(const request *q, const ct_cov_node *n, ct_var X)
 {
     const ct_shape square = ct_shape2(n->levels, n->levels);
     ct_var levels = ct_sum(ct_tril(ct_broadcast_to(number(q, 1), square), -1), -1, false), /* 0, 1, ... */
         code = columns(q, n, X), differ = ct_add(ct_less(code, levels), ct_less(levels, code));
-    return ct_add(ct_shift(ct_neg(differ), 1), ct_sub(code, code)); /* NaN where it is not finite */
+    return ct_add(ct_shift(ct_neg(differ), 1), ct_sub(code, code)); /* NaN if the code is not finite */
 }
 
-/* B[c, c'] = E B Eᵀ for one-hot rows E, B = W Wᵀ + diag κ. With u = 1 - Σ_l e_l codes without a level add
+/* B[c, c'] = E B Eᵀ for one-hot rows E, B = W Wᵀ + diag κ. Codes that are no level, with u = 1 - Σ_l e_l, add
  * u uᵀ tr(B)/levels. */
 static ct_var index_value(const request *q, const ct_cov_node *n)
 {
@@ -135,9 +135,9 @@ static const ct_op slopes_op = {
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
-/* The words of profiles.h in ops. POSITIVE's x divides by r1, which is 1 where s is 0, and r = r1 where s > 0
- * has slope 0 there: no gradient is NaN. What the rule for r leaves out at s = 0 is multiplied by ∂s/∂x = 0,
- * so second derivatives are right, too. */
+/* The macros of profiles.h as ops. In POSITIVE x divides by r1, which is r for s > 0 and 1 for s = 0, where r
+ * has slope 0: no gradient is NaN. The term that the rule for r omits at s = 0 is multiplied by ∂s/∂x = 0, so
+ * second derivatives are right, too. */
 #define ADD(x, y)      ct_add(x, y)
 #define SUB(x, y)      ct_sub(x, y)
 #define MUL(x, y)      ct_mul(x, y)
@@ -191,7 +191,7 @@ static ct_var profile(const request *q, const ct_cov_node *n)
 
 /* -- trees ----------------------------------------------------------------------------------------------- */
 
-/* The value of node n, given those before it; of one element where it is constant. */
+/* The value of node n, given those of the nodes before it; one element if it is constant. */
 static ct_var node_value(const request *q, const ct_cov_node *n, const ct_var *value)
 {
     switch (n->code) {

@@ -1,4 +1,4 @@
-/* Kernels from kernels: profiles, combinations, copies. */
+/* Constructors of profiles and combinations; copies. */
 #include "kernel_tree.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static ct_status no_memory(ct_kernel *k)
 
 /* -- copies ---------------------------------------------------------------------------------------------- */
 
-/* A copy of a block; NULL also for nothing. */
+/* A copy of a block; NULL for no memory and for an empty block. */
 static void *duplicate(const void *data, size_t bytes)
 {
     void *copy = data && bytes ? malloc(bytes) : NULL;
@@ -79,7 +79,7 @@ ct_kernel *ct_kernel_index(int levels, int rank)
 
 /* -- combinations ---------------------------------------------------------------------------------------- */
 
-/* Puts `code` before a's nodes and moves b's behind them. b is NULL for an operator of one operand. */
+/* Inserts `code` before a's nodes and moves b's after them. b is NULL for a unary operator. */
 static ct_status join(ct_cov_code code, ct_kernel *a, ct_kernel *b)
 {
     const int more = b ? b->nodes : 0;
@@ -96,7 +96,7 @@ static ct_status join(ct_cov_code code, ct_kernel *a, ct_kernel *b)
     return behind && ct__kernel_insert(a, 0, code) ? CT_OK : no_memory(a);
 }
 
-/* code(a, b), into a's object; frees b's. */
+/* Builds code(a, b) in a's object and frees b's. */
 static ct_kernel *combine(ct_cov_code code, ct_kernel *a, ct_kernel *b)
 {
     if (!a || (!b && ct__kernel_kinds[code].operands > 1)) {
@@ -104,7 +104,7 @@ static ct_kernel *combine(ct_cov_code code, ct_kernel *a, ct_kernel *b)
         ct_kernel_free(b);
         return NULL;
     }
-    if (b && b->status && !a->status) return combine(code, b, a); /* an error stays */
+    if (b && b->status && !a->status) return combine(code, b, a); /* the error is passed on */
     ct_status status = a->status ? a->status : join(code, a, b);
     if (a != b) ct_kernel_free(b);
     return ct__kernel_changed(a, status);
@@ -138,7 +138,7 @@ static ct_status set_dims(ct_kernel *k, const int *dims, int n)
     return CT_OK;
 }
 
-/* list[1]: the categories, list[0]: the other columns */
+/* list[1]: the categories; list[0]: the other columns */
 static ct_status aim(ct_kernel *k, int *const list[2], const int count[2])
 {
     for (int i = 0; i < k->nodes; i++) {
@@ -155,7 +155,7 @@ static ct_status aim(ct_kernel *k, int *const list[2], const int count[2])
     return CT_OK;
 }
 
-/* The levels of n are those of its column. */
+/* Gives n the levels of its column. */
 static ct_status take_levels(ct_kernel *k, kernel_node *n, const ct_column *c)
 {
     if (c->kind != CT_COLUMN_CATEGORY || c->n_levels == n->levels) return CT_OK;

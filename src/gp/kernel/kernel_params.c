@@ -1,4 +1,4 @@
-/* Parameters of a kernel: values, bounds and units; binding to the inputs, which makes the program. */
+/* Parameters of a kernel: values, bounds and units; binding to the inputs, which builds the program. */
 #include "kernel_tree.h"
 #include "prior.h"
 
@@ -57,7 +57,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 
 /* -- binding --------------------------------------------------------------------------------------------- */
 
-/* The number of columns that n looks at. */
+/* The number of columns that n depends on. */
 static int active(const kernel_node *n, int input_dims)
 {
     return !ct__kernel_looks(n) ? 0 : n->dims ? n->n_dims : input_dims;
@@ -90,7 +90,7 @@ static ct_status bind_node(ct_kernel *k, kernel_node *n, int input_dims)
 
 /* -- units ----------------------------------------------------------------------------------------------- */
 
-/* Whether every term of n has a variance of its own. */
+/* Whether every term of n has a variance parameter. */
 static bool has_variance(const kernel_node *n)
 {
     if (ct__kernel_kinds[n->code].operands < 2) return ct__kernel_kinds[n->code].unit == CT_UNIT_VARIANCE;
@@ -98,7 +98,7 @@ static bool has_variance(const kernel_node *n)
     return n->code == CT_COV_SUM ? left && right : left || right;
 }
 
-/* `taken`: another factor has the product's variance already. */
+/* `taken`: another factor already carries the product's variance. */
 static void set_units(const kernel_node *n, int input_dims, bool taken)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
@@ -130,7 +130,7 @@ typedef struct emitter {
     int32_t n_nodes, n_dims;
 } emitter;
 
-/* Appends the tree at `next`; returns its position. */
+/* Appends the subtree at `next` to the program; returns its position. */
 static int32_t emit(emitter *e)
 {
     const kernel_node *n = e->next++;

@@ -22,7 +22,7 @@ static void dims(ct__scan *p, kernel_node *n)
     if (!p->status && !ct__kernel_dims(n, list, count)) ct__scan_no_memory(p);
 }
 
-/* value { ":" value }; several make as many lengthscales */
+/* value { ":" value }; each value is a lengthscale */
 static void lengthscales(ct__scan *p, kernel_node *n)
 {
     int count = 0;
@@ -30,7 +30,7 @@ static void lengthscales(ct__scan *p, kernel_node *n)
         const char *place = ct__scan_space(p);
         if (count == CT__KERNEL_MAX_ACTIVE)
             ct__scan_fail(p, CT_EFORMAT, place, "more than %d lengthscales", count);
-        /* room by doubling; the surplus is cut off below */
+        /* capacity doubles; the surplus is cut off below */
         if (!p->status && count >= n->n_length && !ct__kernel_lengthscales(n, 2 * n->n_length))
             ct__scan_no_memory(p);
         if (!p->status) ct__scan_value(p, &n->param[count++]);
@@ -38,7 +38,7 @@ static void lengthscales(ct__scan *p, kernel_node *n)
     if (!p->status && n->n_length != count && !ct__kernel_lengthscales(n, count)) ct__scan_no_memory(p);
 }
 
-/* The rank or the levels of an index, which come before its values. */
+/* The rank or the levels of an index, which must precede its values. */
 static void index_size(ct__scan *p, kernel_node *n, bool rank)
 {
     const char *place = ct__scan_space(p);
@@ -54,7 +54,7 @@ static void index_size(ct__scan *p, kernel_node *n, bool rank)
     if (!ct__kernel_levels(n, rank ? n->levels : size)) ct__scan_no_memory(p);
 }
 
-/* All values of an index's W, or of its κ. */
+/* All values of an index's W or κ. */
 static void index_values(ct__scan *p, kernel_node *n, bool W)
 {
     const int of_W = n->levels * n->degree, count = W ? of_W : n->levels;
@@ -68,7 +68,7 @@ static void index_values(ct__scan *p, kernel_node *n, bool W)
     if (i < count) ct__scan_fail(p, CT_EFORMAT, place, "%d of %d values", i, count);
 }
 
-/* False: it has no such option. */
+/* False: an index has no such option. */
 static bool index_option(ct__scan *p, kernel_node *n, const char *word)
 {
     const bool rank = !strcmp(word, "rank"), W = !strcmp(word, "w");
@@ -152,7 +152,7 @@ static void options(ct__scan *p, kernel_node *n)
 
 static void sum(ct__scan *p);
 
-/* A node before node `at`; NULL where the text is wrong or memory is exhausted. */
+/* Inserts a node before node `at`; NULL if the text is wrong or memory is exhausted. */
 static kernel_node *insert(ct__scan *p, int at, ct_cov_code code, const char *place)
 {
     if (p->kernel->nodes == CT__KERNEL_MAX_NODES)
@@ -176,7 +176,7 @@ static void unknown_kernel(ct__scan *p, const char *place, const char *word)
                       *place ? "expected a kernel or \"(\"" : "the text ends where a kernel is expected");
 }
 
-/* A profile or "scale", with its options. True: it is a scale, and now node `front`. */
+/* Reads a profile or "scale", with its options. True: it is a scale, inserted as node `front`. */
 static bool term(ct__scan *p, int front)
 {
     char word[32];
@@ -206,10 +206,10 @@ static bool factor(ct__scan *p, int front)
     return false;
 }
 
-/* Scales go outside, the first one outermost; the other factors associate to the left. */
+/* Scales become the outer nodes, the first one outermost; the other factors associate to the left. */
 static void product(ct__scan *p)
 {
-    int front = p->kernel->nodes, others = 0; /* front: behind the scales */
+    int front = p->kernel->nodes, others = 0; /* front: the position after the scales */
     const char *place = ct__scan_space(p);
     do {
         if (factor(p, front))

@@ -1,4 +1,4 @@
-/* Kernels to text: what kernel_parse.c reads back as the same tree. */
+/* Kernels to text that kernel_parse.c reads back as the same tree. */
 #include "kernel_tree.h"
 
 #include <cotangent/io.h>
@@ -40,7 +40,7 @@ static void put_term(printer *p, const kernel_node *n)
     }
     if (n->levels) put(p, ", levels=%d", n->levels);
     for (int i = 0; p->values && i < n->n_param; i++) {
-        /* the first of a list is named */
+        /* only the first value of a list is named */
         const bool length = i < n->n_length, first = !i || i == (index ? n->levels * n->degree : n->n_length);
         const char *list = !index ? length ? "lengthscale" : kind->extra : i ? "kappa" : "w";
         char number[CT_NUMBER_TEXT];

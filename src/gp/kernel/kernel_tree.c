@@ -1,4 +1,4 @@
-/* Kernel trees and the object around one: nodes, the names of their parameters, errors. */
+/* Kernel trees and their object: nodes, names of parameters, errors. */
 #include "kernel_tree.h"
 
 #include <math.h>
@@ -76,8 +76,8 @@ const char *ct__kernel_levels_fault(int64_t levels, int rank)
                                                        : NULL;
 }
 
-/* w_lk = 0.7 cos(π k (2l + 1) / (2 levels)), where no two columns of W are alike, and κ = 0.5: variances and
- * correlations around 1 and a half. */
+/* w_lk = 0.7 cos(π k (2l + 1) / (2 levels)) and κ = 0.5. The columns of W differ; variances are about 1 and
+ * correlations about a half. */
 bool ct__kernel_levels(kernel_node *n, int levels)
 {
     const int of_W = levels * n->degree;
@@ -110,14 +110,14 @@ bool ct__kernel_dims(kernel_node *n, const int *dims, int count)
 
 const kernel_node *ct__kernel_right(const kernel_node *n)
 {
-    int operands = ct__kernel_kinds[n->code].operands; /* from the node after n on */
+    int operands = ct__kernel_kinds[n->code].operands; /* operands still to skip, from the node after n on */
     for (n++; operands > 1; n++) operands += ct__kernel_kinds[n->code].operands - 1;
     return n;
 }
 
 /* -- names ----------------------------------------------------------------------------------------------- */
 
-/* n is the kernel's node number `number` of its code. */
+/* n is the `number`-th node of its code in the kernel. */
 static void name_parameters(kernel_node *n, int number)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];

@@ -1,4 +1,4 @@
-/* What is set of a parameter; log densities of priors, with their slopes. */
+/* Setting a parameter; log densities of priors and their slopes. */
 #include "prior.h"
 
 #define PI 3.14159265358979323846264338327950

@@ -1,4 +1,4 @@
-/* Parameters: what a caller sets of one; its prior, and the log density of that. */
+/* Setting a parameter; the log density of its prior. */
 #ifndef CT_GP_PRIOR_H
 #define CT_GP_PRIOR_H
 
@@ -9,14 +9,14 @@
 #define CT__LOG_2PI 1.8378770664093454835606594728112
 
 static inline bool ct__positive(double x) { return x > 0 && isfinite(x); }
-/* Finite, and positive where p must be. */
+/* Whether x is finite and, unless p has any sign, positive. */
 static inline bool ct__param_valid(const ct_param *p, double x)
 {
     return isfinite(x) && (x > 0 || p->any_sign);
 }
 
-/* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new
- * value is. */
+/* Copies to p what a caller may set: value, bounds, fixed, prior, and start_given, which a new value also
+ * sets. */
 void ct__param_set(ct_param *p, const ct_param *from);
 bool ct__prior_valid(const ct_prior *prior, bool positive);
 /* log p(v); *slope = d log p / dv */

@@ -75,8 +75,8 @@ int ct__scan_integer(ct__scan *p, int limit, const char *what)
 
 static const char *behind_digits(const char *text) { return text + strspn(text, "0123456789"); }
 
-/* Reads digits [. digits] [e [+-] digits]; returns the first place after it, `text` where there is none. Of a
- * number of more than 200 characters the value is NaN. */
+/* Reads digits [. digits] [e [+-] digits]; returns the end, or `text` if there is no number. A number of more
+ * than 200 characters gives NaN. */
 static const char *decimal(const char *text, double *value)
 {
     const char *point = behind_digits(text), *end = *point == '.' ? behind_digits(point + 1) : point;

@@ -1,18 +1,18 @@
-/* A column of the inputs: its number, or its name. */
+/* Reads a column of the inputs, as a number or a name. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel_tree.h"
 #include "scan.h"
 
-/* A name: in quotes, doubled inside, or up to ":", "," or ")". */
+/* A name: in quotes, which are doubled inside, or up to ":", "," or ")". */
 typedef struct name {
     const char *text;
     size_t size;
     bool quoted;
 } name;
 
-/* The name at p->at, which is moved behind it. */
+/* Reads the name at p->at. */
 static name take_name(ct__scan *p)
 {
     name n = { .text = p->at, .quoted = *p->at == '"' };

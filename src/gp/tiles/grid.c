@@ -1,10 +1,10 @@
-/* Which process has what of a matrix, and what all of them have together. */
+/* The distribution of a matrix over a grid of processes, and collective operations on it. */
 #include "grid.h"
 
 /* -- the layout ------------------------------------------------------------------------------------------ */
 
-/* Wide tiles make deep products. Narrow ones take little memory beside the triangle: half a tile for each
- * row, and a panel of W on each process. From some thousand rows on both together take a twentieth of n². */
+/* Wide tiles make products of large inner dimension. Narrow tiles save memory beside the triangle: half a
+ * tile per row and a panel of W per process, together a twentieth of n² from some thousand rows on. */
 static int64_t width_of(int64_t n, int rows, int cols)
 {
     const int64_t across = cols + (rows > 1 ? rows : 0), most = n / (10 + 20 * across);
@@ -28,7 +28,7 @@ ct__grid ct__grid_of(ct_group *group, int64_t n)
                        .ahead = group->ahead || n / 30 > 2 * b * (row->size + column->size) };
 }
 
-/* The tiles in this process's columns before column j. */
+/* The number of tiles in this process's columns before column j. */
 static int64_t tiles_before(const ct__grid *g, int64_t j)
 {
     const int64_t rows = ct__grid_before(g, CT__TILE_ROWS, g->tiles);
@@ -47,7 +47,7 @@ uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype)
     return ct_dtype_size(dtype) * (uint64_t)((tiles_before(g, g->tiles) + panels) * g->b * g->b);
 }
 
-/* The rows in this process's tile rows (columns) before tile i. */
+/* The number of rows (columns) in this process's tile rows (columns) before tile i. */
 static int64_t rows_before(const ct__grid *g, int side, int64_t i)
 {
     const int64_t before = ct__grid_before(g, side, i);
@@ -73,7 +73,7 @@ ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i)
     return ct_view_slice(array, dim, begin, end < whole ? end : whole, 1);
 }
 
-/* -- together -------------------------------------------------------------------------------------------- */
+/* -- collective operations ------------------------------------------------------------------------------- */
 
 bool ct__grid_meet(ct_call *c, const ct__grid *g)
 {

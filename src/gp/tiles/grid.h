@@ -1,11 +1,12 @@
-/* A symmetric or lower triangular (n, n) matrix over the processes of a group. Its lower triangle is cut into
- * tiles of b rows and columns, and tile (i, j), i >= j, is on process (i mod rows, j mod cols) of the group's
- * grid: block-cyclic, as in ScaLAPACK. A process has its tiles in one array of b columns: first the tiles of
- * its first column, one below the other, then those of its next one. Only the last tile may have fewer rows.
+/* A symmetric or lower triangular (n, n) matrix, distributed over the processes of a group. Its lower
+ * triangle is cut into tiles of b rows and columns. Tile (i, j), i >= j, is on process (i mod rows, j mod
+ * cols) of the group's grid: block-cyclic, as in ScaLAPACK. A process stores its tiles in one array of b
+ * columns: the tiles of its first column, one below the other, then those of its next column. Only the last
+ * tile may have fewer rows.
  *
- * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (group.h), which tells whether
- * memory sufficed everywhere.
- * [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory computers"] */
+ * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (group.h), which shows whether
+ * every process had enough memory. [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for
+ * distributed memory computers"] */
 #ifndef CT_GP_GRID_H
 #define CT_GP_GRID_H
 
@@ -14,13 +15,13 @@
 #include "gp/group/group.h"
 
 typedef struct ct__grid {
-    ct_group *group; /* NULL: there is no grid, one process has the matrix */
+    ct_group *group; /* NULL: no grid; one process has the matrix */
     int64_t n, b, tiles;
-    int rows, cols, row, col; /* of the grid; this process's place in it */
-    bool ahead;               /* a sweep has room for two panels: the other takes a thirtieth of n² */
+    int rows, cols, row, col; /* of the grid; this process's position in it */
+    bool ahead;               /* a sweep has room for two panels; the second takes a thirtieth of n² */
 } ct__grid;
 
-/* group = NULL, or of one process: no grid. */
+/* A NULL group, or one of one process, gives no grid. */
 ct__grid ct__grid_of(ct_group *group, int64_t n);
 /* The shape of this process's tiles. */
 ct_shape ct__grid_shape(const ct__grid *g);
@@ -29,10 +30,10 @@ uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype);
 
 /* -- a process's own tiles ------------------------------------------------------------------------------- */
 
-/* Tile rows, each of one row of the grid, or tile columns, each of one column. */
+/* Tile rows, each on one row of the grid; tile columns, each on one column. */
 enum { CT__TILE_ROWS, CT__TILE_COLS };
 
-/* How many tile rows or columns of this process are before i; the next one from i on. */
+/* The number of this process's tile rows or columns before i; the next one from i on. */
 static inline int64_t ct__grid_before(const ct__grid *g, int side, int64_t i)
 {
     const int first = side ? g->col : g->row, every = side ? g->cols : g->rows;
@@ -43,7 +44,7 @@ static inline int64_t ct__grid_next(const ct__grid *g, int side, int64_t i)
     return (side ? g->col : g->row) + ct__grid_before(g, side, i) * (side ? g->cols : g->rows);
 }
 
-/* Rows of tile row i. */
+/* The number of rows of tile row i. */
 static inline int64_t ct__grid_height(const ct__grid *g, int64_t i)
 {
     return i < g->tiles - 1 ? g->b : g->n - (g->tiles - 1) * g->b;
@@ -51,7 +52,7 @@ static inline int64_t ct__grid_height(const ct__grid *g, int64_t i)
 
 static inline bool ct__grid_has_row(const ct__grid *g, int64_t i) { return i % g->rows == g->row; }
 static inline bool ct__grid_has_column(const ct__grid *g, int64_t j) { return j % g->cols == g->col; }
-/* Whether tile (k, k) is this process's; the rank of its process. */
+/* Whether tile (k, k) is this process's; the rank of its owner. */
 static inline bool ct__grid_owns(const ct__grid *g, int64_t k)
 {
     return ct__grid_has_row(g, k) && ct__grid_has_column(g, k);
@@ -63,34 +64,34 @@ static inline int ct__grid_owner(const ct__grid *g, int64_t k)
 
 /* This process's tiles of its column j with i0 <= i < i1, j <= i, one below the other. */
 ct_view ct__grid_stack(const ct__grid *g, ct_view tiles, int64_t j, int64_t i0, int64_t i1);
-/* Of an array with b rows for each tile row (column) of this process, those of i0 <= i < i1. */
+/* The rows of tiles i0 <= i < i1 in an array with b rows for each of this process's tile rows (columns). */
 ct_view ct__grid_strip(const ct__grid *g, int side, ct_view array, int64_t i0, int64_t i1);
-/* Of an array with all n rows (dim = 0) or columns (dim = 1), those of tile row i. */
+/* The part of tile row i in an array with all n rows (dim = 0) or columns (dim = 1). */
 ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i);
 
-/* -- together -------------------------------------------------------------------------------------------- */
+/* -- collective operations ------------------------------------------------------------------------------- */
 
 /* out (n) = the matrix's diagonal. */
 void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);
-/* rows (height, (i + 1) b at most) of process 0 = tile row i up to its last column; `rows` is contiguous.
- * Not a meeting. */
+/* On process 0 the contiguous `rows` (height, (i + 1) b at most) = tile row i to its last column. No
+ * meeting. */
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows);
-/* Each process's x = the sum of all processes'. Not a meeting. */
+/* On every process x = the sum of all processes' x. No meeting. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
 /* Fails the call after an error of MPI. */
 void ct__grid_sent(ct_call *c, const ct__grid *g);
-/* A meeting inside a call: whether nothing has failed anywhere. */
+/* A meeting inside a call; false if a process has failed. */
 bool ct__grid_meet(ct_call *c, const ct__grid *g);
 
 /* -- sweep.c, solve.c ------------------------------------------------------------------------------------ */
 
-/* As ct_prim_sweep_blocks: the tiles of C become those of L or, with `inverse`, of C⁻¹; z (n, 1) becomes L⁻¹z
- * or C⁻¹z; diagonal (n) that of L. False if C is not positive definite or the call has failed; the outputs
- * are then undefined. */
+/* As ct_prim_sweep_blocks: the tiles of C are replaced by those of L or, with `inverse`, of C⁻¹; z (n, 1) by
+ * L⁻¹z or C⁻¹z; diagonal (n) by that of L. False if C is not positive definite or the call has failed; the
+ * outputs are then undefined. */
 bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
                     ct_view diagonal);
-/* B (m, n - first), the same on all processes, = B L⁻ᵀ or, with `trans`, B L⁻¹, with the rows and columns of
- * L from `first` on; `first` is a multiple of b, and 0 with `trans`. */
+/* B (m, n - first), equal on all processes, is replaced by B L⁻ᵀ or, with `trans`, B L⁻¹, for the rows and
+ * columns of L from `first` on. `first` is a multiple of b, and 0 with `trans`. */
 void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t first, ct_view B);
 
 #endif

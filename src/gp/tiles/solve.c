@@ -1,14 +1,14 @@
-/* Solutions with a factor over the processes of a grid. Right-hand sides are the rows of B, which all
- * processes have, and tile columns of B follow one another:
+/* Solves with a distributed factor. Right-hand sides are the rows of B, which all processes have. Tile
+ * columns of B are computed one after the other:
  *
- *     B L⁻ᵀ:  V_j = (B_j - Σ_{i<j} V_i L_jiᵀ) L_jj⁻ᵀ, from the first on
- *     B L⁻¹:  U_j = (B_j - Σ_{i>j} U_i L_ij) L_jj⁻¹, from the last on
+ *     B L⁻ᵀ:  V_j = (B_j - Σ_{i<j} V_i L_jiᵀ) L_jj⁻ᵀ, forwards from the first
+ *     B L⁻¹:  U_j = (B_j - Σ_{i>j} U_i L_ij) L_jj⁻¹, backwards from the last
  *
- * The processes of grid row j (for L⁻¹, of grid column j) have the tiles of such a sum, each a part of it.
- * The owner of L_jj adds them up, and sends the result to all. */
+ * The tiles of such a sum are on the processes of grid row j (for L⁻¹, grid column j), which compute partial
+ * sums. The owner of L_jj adds them up and sends the result to all. */
 #include "grid.h"
 
-/* room (m, w) = this process's part of B_j less the sum; tile column `begin` is B's first. */
+/* room (m, w) = this process's partial sum of tile column j; `begin` is B's first tile column. */
 static void own_part(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t j, int64_t begin,
                      ct_view B, ct_view room)
 {
@@ -24,7 +24,7 @@ static void own_part(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, i
 void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t first, ct_view B)
 {
     const int64_t m = ct_view_dim(B, 0), begin = first / g->b;
-    /* Not scratch, which the call would keep: there are many panels in one call. */
+    /* Not scratch, which the call would keep, because one call solves for many panels. */
     ct_tensor *memory = ct_empty(ct_call_device(c), B.dtype, ct_shape1(m * g->b));
     ct_require(c, memory, CT_ENOMEM, "no memory for a panel of %lld rows", (long long)m);
     const bool fine = ct__grid_meet(c, g);

@@ -1,33 +1,33 @@
-/* The sweep of tensor/cpu/sweep.c over the processes of a grid: the Cholesky factor, or the inverse, in
- * place. Step k takes tile column k as pivots. With L Lᵀ = A_kk:
+/* The sweep of tensor/cpu/sweep.c over the processes of a grid: the Cholesky factor or the inverse, in place.
+ * Step k takes tile column k as pivots. With L Lᵀ = A_kk:
  *
- *     W_i = A_ik L⁻ᵀ for all other i, for i < k with the transpose of A_ki, which is stored
+ *     W_i = A_ik L⁻ᵀ for all other i; for i < k A_ik is the transpose of the stored A_ki
  *     A_ik = -W_i L⁻¹, but + for i < k;  A_kk = L⁻ᵀL⁻¹
- *     A_ij -= W_i W_jᵀ, but += where i and j are both swept
+ *     A_ij -= W_i W_jᵀ, but += if i and j are both swept
  *
- * The owner of A_kk sends L to all. The processes of grid column k have the W_i with i > k, those of grid row
- * k the others. Process (p, q) needs W_i for its tile rows and W_j for its tile columns, so a panel travels
+ * The owner of A_kk sends L to all. The processes of grid column k hold the W_i with i > k, those of grid row
+ * k the others. Process (p, q) needs W_i for its tile rows and W_j for its tile columns, so a panel is sent
  * twice:
  *
  *     1. W_i, i > k, along each grid row; W_j, j < k, along each grid column
  *     2. W_j, j > k, from the process of its row along each grid column; W_i, i < k, from the process of its
  *        column along each grid row
  *
- * Where there is room for two panels, the tiles of the next pivots are updated first. The next panel then
- * travels while the others are updated.
+ * If memory allows two panels, the tiles of the next pivots are updated first, and the next panel is sent
+ * while the other tiles are updated.
  *
- * Each process receives n²/rows + n²/cols numbers in all. Without the inverse the swept rows are left out,
- * W_i takes A_ik's place, and the result is L. */
+ * Each process receives n²/rows + n²/cols numbers in all. Without the inverse swept rows are skipped, W_i
+ * replaces A_ik, and the result is L. */
 #include <math.h>
 
 #include "grid.h"
 
 /* One step's panel on this process. */
 typedef struct step {
-    int64_t k, w;  /* the step; its pivots */
+    int64_t k, w;  /* the step; its number of pivots */
     ct_view pivot; /* (b + 1, b): L, then y = L⁻¹z */
     ct_view L, y;  /* (w, w) and (w, 1), in `pivot` */
-    ct_view W[2];  /* of this process's tile rows; of its tile columns, or no view if the rows have all */
+    ct_view W[2];  /* for this process's tile rows; for its tile columns, or no view if the rows have all */
 } step;
 
 typedef struct sweep {
@@ -35,7 +35,7 @@ typedef struct sweep {
     const ct__grid *g;
     bool inverse;
     ct_view tiles, diagonal; /* of this process; (n) */
-    ct_view z;               /* (n, 1), right on this process's tile rows */
+    ct_view z;               /* (n, 1), valid on this process's tile rows */
 } sweep;
 
 /* W of this process's tile rows or columns i0 <= i < i1. */
@@ -45,8 +45,8 @@ static ct_view panel_of(const sweep *s, const step *at, int side, int64_t i0, in
     return ct_view_slice(ct__grid_strip(s->g, kept, at->W[kept], i0, i1), 1, 0, at->w, 1);
 }
 
-/* W_i, i0 <= i < i1, sets out to all that have its tile row, or its tile column: from those that have solved
- * for it, or `onward` from those that have it then. */
+/* Begins to send W_i, i0 <= i < i1, to all processes with its tile row, or its tile column: from the
+ * processes that solved for it or, `onward`, from those that have received it. */
 static void journey(const sweep *s, const step *at, int side, bool onward, int64_t i0, int64_t i1)
 {
     const ct__grid *g = s->g;
@@ -64,7 +64,7 @@ static void journey(const sweep *s, const step *at, int side, bool onward, int64
 
 /* -- one step -------------------------------------------------------------------------------------------- */
 
-/* Its owner factorises the pivots' tile. L and y = L⁻¹z go to all; false if they are NaN, as those of pivots
+/* The owner factorises the pivots' tile and sends L and y = L⁻¹z to all. False if they are NaN, as for pivots
  * that are not positive. */
 static bool pivots(const sweep *s, step *at, int64_t k)
 {
@@ -90,8 +90,8 @@ static bool pivots(const sweep *s, step *at, int64_t k)
     return told && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
 }
 
-/* Those with tiles of the panel solve for W_i = A_ik L⁻ᵀ, in place and in the panel. Then, `swept`, W_i L⁻¹
- * takes the place of W_i in A for i < k, and after L has become -L so does -W_i L⁻¹ for i > k. */
+/* Processes with tiles of the panel solve for W_i = A_ik L⁻ᵀ, in place and in the panel. If `swept`, W_i L⁻¹
+ * replaces W_i in A for i < k; then L is negated, so that -W_i L⁻¹ replaces W_i for i > k. */
 static void solve(const sweep *s, const step *at, bool swept)
 {
     const ct__grid *g = s->g;
@@ -110,7 +110,7 @@ static void solve(const sweep *s, const step *at, bool swept)
     }
 }
 
-/* This process's part of the panel, which sets out. */
+/* Solves for this process's part of the panel and begins to send it. */
 static void panel(const sweep *s, const step *at)
 {
     solve(s, at, false);
@@ -118,7 +118,7 @@ static void panel(const sweep *s, const step *at)
     if (s->inverse) journey(s, at, CT__TILE_COLS, false, 0, at->k);
 }
 
-/* What the inverse has in the place of the panel and the pivots. */
+/* Replaces panel and pivots by the inverse's tiles. */
 static void replace(const sweep *s, const step *at)
 {
     if (!s->inverse) return;
@@ -129,7 +129,7 @@ static void replace(const sweep *s, const step *at)
     ct_prim_lauum(s->c, tile);
 }
 
-/* z_i -= W_i y, += where swept */
+/* z_i -= W_i y, or += if i is swept */
 static void update_z(const sweep *s, const step *at)
 {
     const ct__grid *g = s->g;
@@ -139,7 +139,7 @@ static void update_z(const sweep *s, const step *at)
                          ct__grid_part(g, s->z, 0, i));
 }
 
-/* A_ij -= W_i W_jᵀ for j and i0 <= i < i1, += where i and j are swept. The rows lie on one side of k. */
+/* A_ij -= W_i W_jᵀ for j and i0 <= i < i1, or += if i and j are swept. All rows are on one side of k. */
 static void update_stack(const sweep *s, const step *at, int64_t j, int64_t i0, int64_t i1)
 {
     if (i0 < i1)
@@ -148,7 +148,7 @@ static void update_stack(const sweep *s, const step *at, int64_t j, int64_t i0, 
                      ct__grid_stack(s->g, s->tiles, j, i0, i1));
 }
 
-/* The tiles in the next pivots' row and column, and the others. */
+/* Updates the tiles in the next pivots' row and column (`next`), and the others. */
 static void update(const sweep *s, const step *at, bool next, bool others)
 {
     const ct__grid *g = s->g;
@@ -160,9 +160,9 @@ static void update(const sweep *s, const step *at, bool next, bool others)
     }
 }
 
-/* -- all of them ----------------------------------------------------------------------------------------- */
+/* -- all steps ------------------------------------------------------------------------------------------- */
 
-/* Room for one panel. */
+/* Allocates one panel. */
 static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
 {
     step at = { .pivot = ct_scratch(c, dtype, ct_shape2(g->b + 1, g->b)) };
@@ -174,7 +174,7 @@ static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
     return at;
 }
 
-/* The steps. False if C is not positive definite, or after an error. */
+/* Runs the steps. False if C is not positive definite, or after an error. */
 static bool run(const sweep *s, step *const panels[2])
 {
     const ct__grid *g = s->g;

@@ -1,7 +1,7 @@
 /* The table of the CUDA backend. */
 #include "cuda.h"
 
-/* What the library calls: F with the device's GPU current. */
+/* Calls F with the device's GPU current. */
 template <auto F, typename R, typename... P> static R entered(ct_device *dev, P... p)
 {
     const ct__current now(ct__cuda_of(dev));

@@ -43,7 +43,7 @@ ct__matrix ct__dense(const ct__batch &b, void *data, int64_t rows, int64_t cols)
     return m;
 }
 
-/* Row-major with a leading dimension, or column-major; the stride of an extent of 1 is free. */
+/* Sets the form: row-major with a leading dimension, or column-major. An extent of 1 may have any stride. */
 static bool take_form(ct__matrix *m)
 {
     int64_t rs = m->rows > 1 ? m->rs : m->cols, cs = m->cols > 1 ? m->cs : m->rows;
@@ -87,7 +87,7 @@ ct__formed::ct__formed(const ct__job &job, const ct__matrix &matrix, part in, pa
 {
     if (b.status || (out != DIAGONAL && take_form(&m))) return;
     back = out;
-    ct__job own = b; /* what is shared is copied once */
+    ct__job own = b; /* shared matrices are copied once */
     own.members = 1;
     for (int d = 0; d < b.ndim; d++) {
         if (given.step[d] == 0 && out == NOTHING) own.dim[d] = 1;
@@ -167,7 +167,7 @@ static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes
     CT__EACH(i, b.members) to[i] = m.data + ct__member_at(b, m, i) * bytes;
 }
 
-/* The routines count in 32 bits. */
+/* The batched routines count in 32 bits. */
 static bool countable(const ct__job &b, const ct__matrix &m)
 {
     return b.members <= INT32_MAX && m.rows <= INT32_MAX && m.cols <= INT32_MAX;
@@ -185,7 +185,7 @@ ct__addresses::ct__addresses(const ct__job &b, const ct__matrix &m)
 
 /* -- failures -------------------------------------------------------------------------------------------- */
 
-/* One block. */
+/* Launched with one block. */
 static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
                                    int64_t from, int64_t *note)
 {

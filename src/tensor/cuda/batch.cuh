@@ -1,4 +1,4 @@
-/* Batches of matrices: what the files of linear algebra share. */
+/* Batches of matrices, for the files of linear algebra. */
 #ifndef CT_TENSOR_CUDA_BATCH_CUH
 #define CT_TENSOR_CUDA_BATCH_CUH
 
@@ -15,23 +15,24 @@ typedef struct ct__batch {
 typedef struct ct__matrix {
     char *data;
     int64_t rows, cols, rs, cs; /* strides in elements */
-    int64_t columns; /* not 0: for BLAS: column-major with leading dimension cs; else row-major with rs */
-    int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
+    int64_t columns; /* set for BLAS. Not 0: column-major, leading dimension cs; else row-major, rs */
+    int64_t step[CT_MAX_DIMS]; /* strides over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* A batch on its device: what the functions of linear algebra work on. They return its status, the first
- * error; after that they do nothing. */
+/* A batch on its device, the argument of the functions of linear algebra. They return its status, the first
+ * error; after an error they do nothing. */
 struct ct__job : ct__batch {
     ct_device *dev;
     mutable ct_status status;
 };
 
-/* The job's status after `call`, which is a ct_status; or one of CUDA's or its libraries', doing `what`. */
+/* CT__DO: the job's status after `call`, a ct_status. CT__ASK: after a call of CUDA or one of its
+ * libraries. */
 #define CT__DO(b, call)        ((b).status = (b).status ? (b).status : (call))
 #define CT__ASK(b, what, call) CT__DO(b, ct__status((b).dev, what, call))
 
-/* kernel<double> or kernel<float>, as the dtype of the job is, on its batch and what follows: so many blocks,
- * or a thread for each of `count` things. */
+/* Launches kernel<double> or kernel<float>, by the job's dtype, with its batch and the arguments: on `blocks`
+ * blocks, or with a thread for each of `count` items. */
 #define CT__BATCH_BLOCKS(what, b, kernel, blocks, threads, ...)                                    \
     CT__DO(b, (b).dtype == CT_F64                                                                  \
                   ? CT__RUN_BLOCKS((b).dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
@@ -40,9 +41,9 @@ struct ct__job : ct__batch {
     CT__DO(b, (b).dtype == CT_F64 ? CT__RUN_EACH((b).dev, what, kernel<double>, count, b, __VA_ARGS__) \
                                   : CT__RUN_EACH((b).dev, what, kernel<float>, count, b, __VA_ARGS__))
 
-/* The batch of the first of n tensors, coalesced, and the matrices of all. */
+/* The batch of the first of n tensors, with merged dimensions, and the matrices of all. */
 ct__job ct__make_job(ct_device *dev, int n, const ct_view *const *t, ct__matrix *m);
-/* Both in one. */
+/* A job together with its matrices. */
 template <int N> struct ct__matrices : ct__job {
     ct__matrix m[N];
     ct__matrices(ct_device *device, const ct_view *const (&t)[N])
@@ -71,7 +72,7 @@ static inline __device__ __host__ ct__matrix ct__turned(ct__matrix m)
     return m;
 }
 
-/* A column, for the diagonal of a square matrix. */
+/* The diagonal of a square matrix, as a column. */
 static inline ct__matrix ct__diagonal(ct__matrix m)
 {
     m.rs += m.cs;
@@ -79,13 +80,13 @@ static inline ct__matrix ct__diagonal(ct__matrix m)
     return m;
 }
 
-/* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
+/* A view (..., rows, cols) of the matrices for the elementwise primitives; it owns nothing. */
 ct_view ct__as_view(const ct__batch &b, const ct__matrix &m);
-/* A contiguous row-major matrix per member in memory that holds them. */
+/* One contiguous row-major matrix per member in the given memory. */
 ct__matrix ct__dense(const ct__batch &b, void *data, int64_t rows, int64_t cols);
 
-/* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
- * them first. */
+/* Offset of a member's matrix, in elements. The loop is unrolled, because a kernel that indexes its arguments
+ * at run time copies them to local memory first. */
 static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m,
                                                                  int64_t member)
 {
@@ -117,7 +118,7 @@ static inline int64_t ct__entries(const ct__batch &b, const ct__matrix &m)
     return b.members * m.rows * m.cols;
 }
 
-/* For a kernel's loop over them, row by row. */
+/* A kernel's loop over all elements, row by row. */
 #define CT__EACH_ENTRY(at, b, m)                                                                       \
     CT__EACH(at##_e, (b).members *(m).rows *(m).cols)                                                  \
     if (const ct__entry at{ at##_e / ((m).rows * (m).cols), at##_e % ((m).rows * (m).cols) / (m).cols, \
@@ -132,7 +133,7 @@ struct ct__room : ct__scratch {
     }
 };
 
-/* A contiguous row-major matrix per member in scratch memory. */
+/* One contiguous row-major matrix per member in scratch memory. */
 struct ct__temporary : ct__room {
     const ct__matrix m;
     ct__temporary(const ct__job &b, int64_t rows, int64_t cols)
@@ -141,15 +142,15 @@ struct ct__temporary : ct__room {
     }
 };
 
-/* A matrix in a layout that BLAS takes: as it is where it is one, else a copy in scratch memory. */
+/* A matrix in a layout that BLAS takes: the matrix itself if possible, else a copy in scratch memory. */
 struct ct__formed {
     const ct__job &b;
     ct__matrix given, m;
     size_t bytes;
-    void *data; /* of the copy */
+    void *data; /* the copy's */
     enum part { NOTHING, LOWER, ALL, DIAGONAL } back;
-    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back, of a square matrix its
-     * diagonal where the given one is a column for that. */
+    /* `in`: the part of the given matrix to read; `out`: the part that finish() writes back, for a given
+     * column the diagonal of a square matrix. */
     ct__formed(const ct__job &job, const ct__matrix &matrix, part in = ALL, part out = NOTHING);
     ~ct__formed() { ct__pool_put(b.dev, data, bytes); }
     ct_status finish();
@@ -157,15 +158,15 @@ struct ct__formed {
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
-/* out = x with column j scaled by element j of the row. */
+/* out_ij = x_ij row_j */
 ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__matrix &row,
                             const ct__matrix &out);
-/* The rows of the identity in that order: order[member][row]. */
+/* Row r of out is row order[member][r] of the identity. */
 ct_status ct__identity(const ct__job &b, const ct__matrix &out, const int64_t *order);
 /* to = from */
 ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__matrix &to);
-/* out = the part of x with col - row <= k or, `upper`, >= k; the rest of out becomes zero, or is left alone.
- * CT__ONES: zero, and the diagonal one. */
+/* out = the part of x with col - row <= k or, `upper`, >= k. The rest of out becomes 0 (CT__ZEROS), 0 with
+ * ones on the diagonal (CT__ONES), or stays as it is (CT__LEFT). */
 enum ct__rest { CT__ZEROS, CT__ONES, CT__LEFT };
 ct_status ct__triangle(const ct__job &b, const ct__matrix &x, bool upper, int64_t k, ct__rest rest,
                        const ct__matrix &out);
@@ -174,55 +175,54 @@ static inline ct_status ct__copy_lower(const ct__job &b, const ct__matrix &from,
 {
     return ct__triangle(b, from, false, 0, CT__LEFT, to);
 }
-/* The rest of m becomes the lower triangle's mirror image. */
+/* Mirrors the lower triangle of m to the upper one. */
 static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
 {
     return ct__triangle(b, ct__turned(m), true, 1, CT__LEFT, m);
 }
-/* All of m = NaN, or its lower triangle, where failed[member] is set. */
+/* Fills m or its lower triangle with NaN if failed[member] is set. */
 ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);
-/* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may
- * be NULL. */
+/* Notes in `failure`, which may be NULL, the first failed member and failed[member], from 1, plus `first`. */
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
                            const char *why, ct_failure *failure);
 
-/* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks
- * of one another's storage allow. */
+/* For matrices in a layout that BLAS takes: C = alpha A B + beta C, or in the lower triangle of C
+ * alpha A Aᵀ + beta C. Operands may be disjoint blocks of one storage. */
 ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
                    const ct__matrix &C);
 ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);
-/* B = alpha M⁻¹ B or B = alpha M B, for the lower or the upper triangle of M. */
+/* B = alpha M⁻¹ B or alpha M B for the lower or the upper triangle of M. */
 enum ct__action { CT__MULTIPLY, CT__SOLVE };
 ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
                     const ct__matrix &M, const ct__matrix &B);
-/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other; L becomes L⁻¹, or LᵀL. */
+/* On and below the diagonal. cholesky: A = L Lᵀ is replaced by L, and failed[member] is the failing minor;
+ * all members together, or by cuSOLVER one after the other. change_lower: L is replaced by L⁻¹ or LᵀL. */
 ct_status ct__cholesky_blocked(const ct__job &b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed);
 enum ct__change { CT__SQUARE, CT__INVERT };
 ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L);
 
-/* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was
- * exchanged with, failed[member] the first pivot that is zero or not finite. By cuBLAS for all members
- * together, or by cuSOLVER one after the other; LAPACK's geqrf likewise, tau dense. */
+/* The column-major m is replaced by L and U with partial pivoting. pivot[member][j] is the row exchanged with
+ * row j; failed[member] is the first pivot that is zero or not finite. All members together by cuBLAS, or one
+ * after the other by cuSOLVER; likewise for LAPACK's geqrf, with a dense tau. */
 ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed);
 ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed);
 ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
 ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
 
-/* Whether matrices of n rows are factored by cuSOLVER. It does not say that its work may be part of a graph:
- * so never in a step, recorded or not. */
+/* Whether cuSOLVER factors matrices of n rows. It does not promise that its calls can be part of a graph, so
+ * it is never used in a step, recorded or not. */
 static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
 {
     return !dev->in_step && n >= CT__ONE_BY_ONE;
 }
 
-/* The addresses of the members' matrices, as cuBLAS's batched routines want them. */
+/* The addresses of the members' matrices, for cuBLAS's batched routines. */
 struct ct__addresses : ct__room {
     ct__addresses(const ct__job &b, const ct__matrix &m);
 };
 
-/* Where a triangle is cut: whole tiles before the cut. */
+/* Where a triangle is split: after whole tiles. */
 static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__TILE) * CT__TILE; }
 
 #endif

@@ -1,4 +1,4 @@
-/* What the threads of a block have, together; and looking for indices out of their range. */
+/* Reductions over the threads of a block, and checks of indices. */
 #ifndef CT_TENSOR_CUDA_BLOCK_CUH
 #define CT_TENSOR_CUDA_BLOCK_CUH
 
@@ -10,22 +10,22 @@ struct ct__plus {
     template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
 };
 
-/* All of them as one, in every thread of a block of that many; add(a, b) is a and b together. */
+/* The reduction of `mine` over a block of THREADS threads by add(a, b); every thread gets it. */
 template <int THREADS, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
     typedef cub::BlockReduce<V, THREADS> reduce;
     CT__SHARED(typename reduce::TempStorage, room, );
     CT__SHARED(V, all, );
-    __syncthreads(); /* all have read what was here last */
+    __syncthreads(); /* every thread has read the previous contents */
     mine = reduce(room).Reduce(mine, add);
     if (!threadIdx.x) all = mine;
     __syncthreads();
     return all;
 }
 
-/* The first i < n of which bad(i) holds, or n, in a block's share of them. Its threads share the search; all
- * get the answer. There is no way out of the loop, so loads need not wait for one another. */
+/* The first i < n with bad(i) in the block's share, or n. The threads share the search, and all get the
+ * answer. The loop has no early exit, so loads overlap. */
 template <int THREADS, typename Bad>
 static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad, int64_t share = 0, int64_t shares = 1)
 {
@@ -36,8 +36,8 @@ static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad, int64_t 
 }
 
 /* -- checks of indices -----------------------------------------------------------------------------------
- * Up to CT__CHECKERS blocks share a check, each notes the first index out of its range that it found in a
- * place of its own, and the host takes the first of all. */
+ * Up to CT__CHECKERS blocks share a check. Each notes the first bad index that it finds in its own place; the
+ * host reports the first of all. */
 
 typedef struct ct__check {
     ct__bad *bad;
@@ -55,7 +55,7 @@ static inline ct__check ct__new_check(ct__cuda *cuda, const char *what)
     CT__RUN_BLOCKS(dev, name, kernel, ct__smaller(ct__divide_up(n, CT__BLOCK), CT__CHECKERS), CT__BLOCK, \
                    ct__new_check(ct__cuda_of(dev), name), __VA_ARGS__)
 
-/* Whether nothing is to be said: here, or in an earlier check anywhere, something was found before. */
+/* Whether to report nothing, because this block or an earlier check has already found a bad index. */
 static inline __device__ bool ct__silent(const ct__check &c)
 {
     if (c.bad[blockIdx.x].order) return true;
@@ -64,8 +64,8 @@ static inline __device__ bool ct__silent(const ct__check &c)
     return false;
 }
 
-/* A block's share of n places: the first that is bad(i) is noted, with its value(i). `orders`: what is inside
- * [0, extent) is there twice. */
+/* Notes the first place with bad(i) in a block's share of n places, and its value(i). `orders`: a bad value
+ * inside [0, extent) occurs twice. */
 template <typename Value, typename Bad>
 static __device__ void ct__check_places(const ct__check &c, int64_t n, int64_t extent, bool orders,
                                         Value value, Bad bad)

@@ -1,4 +1,4 @@
-/* A = L Lᵀ by halves, all members together, down to tiles that one block holds, and A⁻¹ from it. */
+/* A = L Lᵀ by halves for all members together, down to tiles that one block factors, and A⁻¹ from L. */
 #include "batch.cuh"
 
 #include <math.h>
@@ -22,9 +22,9 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
     const int t = (int)threadIdx.x;
-    const bool by_row = m.cs <= m.rs; /* neighbours load neighbours */
+    const bool by_row = m.cs <= m.rs; /* neighbouring threads load neighbours */
     const int y = by_row ? t / SIDE : t % SIDE, x = by_row ? t % SIDE : t / SIDE;
-    for (int p = 0; p < EACH; p++) /* completed by the identity */
+    for (int p = 0; p < EACH; p++) /* padded with the identity */
         for (int q = 0; q <= p; q++) {
             const int i = y + SIDE * p, k = x + SIDE * q;
             a[p][q] = i < n && k <= i ? to[i * m.rs + k * m.cs] : (T)(i == k);
@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
                 for (int p = block; p < EACH; p++) column[y + SIDE * p] = a[p][block];
             __syncthreads();
             const T pivot = column[SIDE * block + jj];
-            if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
+            if (!(pivot > 0 && pivot < (T)INFINITY)) { /* all threads take the same branch */
                 if (!t && !failed[member]) failed[member] = first + SIDE * block + jj + 1;
                 return;
             }
@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
         }
 }
 
-/* As few threads and registers as the extent allows. */
+/* Uses as few threads and registers as the extent allows. */
 template <typename T>
 static ct_status factor_tile(const ct__job &b, const ct__matrix &A, int64_t first, int64_t *failed)
 {
@@ -100,11 +100,11 @@ ct_status ct__cholesky_blocked(const ct__job &b, const ct__matrix &A, int64_t *f
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
 
-/* LOWER: L alone is written, as the other triangle may be a matrix of its own. cuSOLVER does not promise to
- * leave it alone. */
+/* LOWER: only L is written, because the other triangle may belong to another matrix. cuSOLVER does not
+ * promise to leave it unchanged. */
 enum result { FACTOR, LOWER, INVERSE };
 
-/* out, which may be a, becomes L, or A⁻¹ = L⁻ᵀL⁻¹, or if it is a column the diagonal of A⁻¹. */
+/* out, which may be a, becomes L or A⁻¹ = L⁻ᵀL⁻¹, or, if it is a column, the diagonal of A⁻¹. */
 static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct_view *a, ct_view *out,
                           ct_failure *failure)
 {

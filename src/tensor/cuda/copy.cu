@@ -1,4 +1,4 @@
-/* fill, copy between layouts and dtypes, where, random numbers: elementwise, whatever the dtype. */
+/* Elementwise fill, copy between layouts and dtypes, where, and random numbers. */
 #include <math.h>
 
 #include "loop.cuh"
@@ -49,7 +49,7 @@ ct_status ct__cuda_fill(ct_device *dev, ct_view *out, double value)
 
 /* -- copy ------------------------------------------------------------------------------------------------ */
 
-/* Bits as they are. */
+/* Copies without conversion. */
 static __global__ void move_kernel(ct__span s, int bytes)
 {
     CT__EACH(i, s.count)
@@ -105,7 +105,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_view *cond, const ct_view *a, 
 
 /* -- random ---------------------------------------------------------------------------------------------- */
 
-/* The span's dimensions are in row-major order: which element a number is, is part of the contract. */
+/* Element i gets number i of the stream, so the span must be in row-major order. */
 static __global__ void random_kernel(ct__span s, bool normal, uint64_t seed, uint64_t stream)
 {
     const int per_block = s.dtype[0] == CT_F64 ? 2 : 4;

@@ -20,7 +20,7 @@ template <typename T> struct writer {
     __device__ void end(int, int, int) {}
 };
 
-/* Of a symmetric matrix both halves are computed: their bits are the same, and all is written in order. */
+/* Both triangles of a symmetric matrix are computed, with equal bits, so that writes are contiguous. */
 template <typename T>
 static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_FILLING)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
@@ -35,7 +35,7 @@ ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, con
                               const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     if (!out->dim[0] || !out->dim[1]) return CT_OK;
-    const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, k being symmetric */
+    const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, as k is symmetric */
     const ct_view *first = by_row && z ? z : x, *second = by_row && z ? x : z;
     const int64_t part = !lower ? CT__ALL : by_row ? CT__UPPER : CT__LOWER;
     const auto fill = [&](auto number) {

@@ -1,10 +1,10 @@
-/* What the matrices and the gradients of a covariance kernel share: how blocks go through the pairs of
- * points, and what a thread reads of them.
+/* For covariance matrices and their gradients: how blocks traverse the pairs of points, and what a thread
+ * reads of them.
  *
- * A task is CT__COV_LANES rows by some columns. A thread has one row, with neighbours in memory for its
- * neighbours, and 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves
- * several pairs. The program and the points are read from global memory, through the first-level cache. What
- * a thread keeps, the values of nodes and sums, is in shared memory while there is room. */
+ * A task is CT__COV_LANES rows by some columns. A thread has one row, whose neighbours in memory belong to
+ * neighbouring threads, and 16 bytes of columns at a time, so that one read of a node, a weight or a
+ * coordinate serves several pairs. The program and the points are read from global memory through the
+ * first-level cache. Node values and sums of a thread are in shared memory as far as it has room. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_CUH
 
@@ -16,54 +16,53 @@
 
 enum { CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS };
 
-/* pairs that a thread has at once */
+/* COUNT: pairs of a thread at a time */
 template <typename T> struct ct__pairs {
     enum { COUNT = 16 / sizeof(T), STEP = COUNT * CT__COV_WARPS };
 };
 
-/* Which pairs there are: all, those with j <= i, those with j >= i. */
+/* The pairs to visit: all, those with j <= i, those with j >= i. */
 enum { CT__ALL, CT__LOWER, CT__UPPER };
 
-/* A part of a block's memory, in bytes from the beginning of what it has of shared or of global memory. */
+/* Part of a block's memory: its offset in bytes in shared or in global memory. */
 struct ct__place {
     int64_t at, global;
 };
 
-/* What is in global memory: the program and its numbers, points by columns, memory of blocks. */
+/* The parts of global memory: the program, its numbers, the points by columns, and memory of blocks. */
 enum { CT__PROGRAM, CT__NUMBERS, CT__X, CT__Z, CT__OF_BLOCKS, CT__PARTS };
 
-/* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be
- * anything. */
+/* The arguments of a kernel. Integers have 64 bits, so that there is no padding with undefined bytes. */
 template <typename T> struct ct__plan {
     const ct_cov_node *nodes;
     const int32_t *dims;
-    const T *theta, *weight, *slope; /* as in ct__thread, made of theta_from */
+    const T *theta, *weight, *slope; /* as in ct__thread, computed from theta_from */
     const T *theta_from;
     int64_t theta_step;
     int32_t n_nodes, n_params, n_dims, symmetric;
     const T *x, *z; /* n and m points by columns: coordinate k of point i of x at [k * n + i] */
     int64_t n, m, d;
-    int64_t part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each of the pieces */
+    int64_t part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each piece */
     ct__place values_at, sums_at, x_sums_at;
-    int64_t shared, global;       /* bytes of a block so far */
+    int64_t shared, global;       /* bytes of a block planned so far */
     char *room;                   /* global memory of the blocks */
-    int64_t begin[CT__PARTS + 1]; /* of what is in global memory, and where it ends, in bytes */
+    int64_t begin[CT__PARTS + 1]; /* offsets of the parts in global memory, and their end, in bytes */
 };
 
-/* What a thread sees: the program, and its pairs (x, z[p]). */
+/* A thread's view: the program and its pairs (x, z[p]). */
 template <typename T> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
     const int32_t *dims;
-    /* weight: 1/l² of each active column (CT_DIFFER: 1/l), in the order of the program's, NaN where it is not
-     * to be used: then s is NaN, too. slope: -∂s/∂l by what is summed up: 2/l (1/l) of the weight, or of 1
-     * where one lengthscale is for all of s. */
+    /* weight: 1/l² of each active column (CT_DIFFER: 1/l), in the program's order; NaN if it is out of range,
+     * so that s is NaN, too. slope: the factor of ∂s/∂l = -slope times a sum, 2/l (1/l for CT_DIFFER) times
+     * the weight, or times 1 if all of s has one lengthscale. */
     const T *theta, *weight, *slope;
-    T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__COV_THREADS], but the last's */
+    T *value; /* node k, pair p: [(k * PAIRS + p) * CT__COV_THREADS]; all but the last node */
     const T *x, *z;
     int64_t x_col, z_col;
-    int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
-    bool same[PAIRS]; /* a point with itself, in the symmetric matrix */
+    int last;         /* columns to the last pair: less than PAIRS - 1 at the edge of a matrix */
+    bool same[PAIRS]; /* a point paired with itself, in the symmetric matrix */
 
     __device__ __forceinline__ T x_at(int d) const { return x[d * x_col]; }
     __device__ __forceinline__ T z_at(int d, int p) const { return z[d * z_col + (p < last ? p : last)]; }
@@ -79,7 +78,7 @@ static __device__ __forceinline__ P *ct__find(const ct__plan<T> &p, ct__place pl
     return (P *)(place.global ? p.room + blockIdx.x * p.global + place.at : shared + place.at);
 }
 
-/* The program and what is in its blocks' memory. */
+/* A thread's view at the start: the program and its block's memory. */
 template <typename T>
 static __device__ __forceinline__ ct__thread<T> ct__open(const ct__plan<T> &p, char *shared)
 {
@@ -90,9 +89,9 @@ static __device__ __forceinline__ ct__thread<T> ct__open(const ct__plan<T> &p, c
     return v;
 }
 
-/* Goes through the tasks. For each: visit.begin(row), visit.pairs(v, i, j, live) by each thread that has a
- * pair (i, j + p) with live[p], and visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at
- * it, and count nothing. */
+/* Visits the tasks. For each: visit.begin(row); visit.pairs(v, i, j, live) by each thread that has a pair
+ * (i, j + p) with live[p]; visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at the edge
+ * and do not count. */
 template <typename T, typename Visitor>
 static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, ct__thread<T> &v, Visitor &visit)
 {

@@ -1,36 +1,35 @@
-/* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread adds what its
- * pairs give to sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in
- * an order that the shape alone decides, within blocks and then over them. */
+/* Contracts a covariance matrix's derivatives without an array of the matrix's size. A thread adds its pairs
+ * to its own sums, [parameter][thread] and [column][thread] of its block. These are added within blocks and
+ * then over the blocks, in an order that depends on the shape alone. */
 #include "block.cuh"
 #include "covariance_plan.cuh"
 #include "covariance_slopes.cuh"
 
 template <typename T> struct contraction {
     ct__plan<T> plan;
-    /* lower: M's lower triangle alone is read; turned: its upper one, and the problem is the transposed
-     * one */
+    /* lower: only M's lower triangle is read; turned: only its upper one, for the transposed problem */
     int64_t lower, turned;
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
     double alpha;
-    double *parts, *x_parts; /* [parameter][block], [piece][column][row]; NULL: not wanted */
+    double *parts, *x_parts; /* [parameter][block], [piece][column][row]; NULL: not requested */
 };
 
-/* The visitor of ct__walk; sums and x_sums are this thread's, and so is the row. */
+/* The visitor of ct__walk. sums, x_sums and the row are this thread's. */
 template <typename T> struct contractor {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const contraction<T> &q;
     double *sums, *x_sums;
-    T u, v; /* of the row */
+    T u, v; /* the row's elements */
 
     __device__ __forceinline__ void begin(int i)
     {
         u = q.u ? q.u[i * q.us] : (T)0, v = q.u && q.plan.symmetric ? q.v[i * q.vs] : (T)0;
         for (int k = 0; x_sums && k < q.plan.d; k++) x_sums[k * CT__COV_THREADS] = 0;
     }
-    /* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met
-     * once. No branch for a pair, which would hold up the next one's loads: one that does not count reads
-     * what its neighbour does, or its mirror image. */
+    /* K̄_ij, in the symmetric case plus K̄_ji; half of that on the diagonal if each pair is visited once.
+     * There is no branch per pair, which would delay the next one's loads: a pair that does not count reads
+     * its neighbour's element, or the mirrored one. */
     __device__ __forceinline__ void bars_of(const ct__thread<T> &t, int i, int j, const bool *live,
                                             T *bar) const
     {
@@ -61,8 +60,7 @@ template <typename T> struct contractor {
         leaf.node = -1;
         bars_of(t, i, j, live, bar);
         const int nodes = q.plan.n_nodes;
-        for (int step = 0; step < 2 * nodes;
-             step++) { /* up, then down: the last leaf is at hand when it comes again */
+        for (int step = 0; step < 2 * nodes; step++) { /* up, then down: the last leaf is reused */
             const bool back = step >= nodes;
             const int k = back ? 2 * nodes - 1 - step : step;
             if (t.nodes[k].code < CT_COV_PROFILES && k != leaf.node) ct__evaluate(t, k, leaf);
@@ -72,7 +70,7 @@ template <typename T> struct contractor {
                 ct__up(t, k, k + 1 == nodes, leaf, top);
         }
     }
-    /* A row's sums, one of each warp. */
+    /* Adds a row's sums over the warps. */
     __device__ __forceinline__ void end(int i0, int rows, int piece)
     {
         if (!x_sums) return;
@@ -107,7 +105,7 @@ static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) cont
     }
 }
 
-/* An output of `count` sums of `pieces` parts, [output][piece] for theta_bar, [piece][output] for x_bar. */
+/* An output of `count` sums over `pieces` parts: [output][piece] for theta_bar, [piece][output] for x_bar. */
 template <typename T> struct result {
     const double *parts;
     T *to;
@@ -120,8 +118,7 @@ template <typename T> static __device__ void put(const result<T> &r, int64_t e, 
     *to = (T)(value + (add ? (double)*to : 0));
 }
 
-/* A block for each parameter, then a thread for each element of x_bar: share times their sums, or added to
- * what is there */
+/* One block per parameter, then one thread per element of x_bar: stores share times the sum, or adds it. */
 template <typename T>
 static __global__ void finish_kernel(result<T> theta, result<T> x, double share, int64_t add)
 {
@@ -148,7 +145,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     contraction<T> q;
     memset(&q, 0, sizeof q);
     ct__plan<T> *p = &q.plan;
-    q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
+    q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* no x_bar: neighbours read neighbours of M */
     const ct_view *first = q.turned && z ? z : x, *second = q.turned && z ? x : z;
     const int64_t part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER, number = sizeof(double);
     ct__plan_make(program, theta, first, second, part, P, d, p);

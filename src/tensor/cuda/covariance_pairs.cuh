@@ -1,5 +1,4 @@
-/* A covariance kernel at a thread's pairs of points: distances, profiles and their slopes, and the values
- * of its nodes. */
+/* A covariance kernel at a thread's pairs of points: distances, profiles with slopes, and node values. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 
@@ -39,8 +38,9 @@ template <typename T> static __device__ __forceinline__ T ct__differ(T x, T z)
     return x == z ? (T)0 : x < z || x > z ? (T)1 : (T)NAN;
 }
 
-/* What column k adds to s of a pair whatever the range of its parts: differences, sines and coordinates are
- * divided by the lengthscale first. *by_x: its derivative in x; *turns: of sines; an infinity is whole. */
+/* The contribution of column k to s of a pair, safe from overflow: differences, sines and coordinates are
+ * divided by the lengthscale first. *by_x: its derivative in x; *turns: of the sine, with an infinity taken
+ * as whole. */
 template <typename T>
 static __device__ double ct__careful_part(const ct__thread<T> &v, const ct_cov_node *n, int k, int p,
                                           double *by_x, double *turns)
@@ -57,7 +57,7 @@ static __device__ double ct__careful_part(const ct__thread<T> &v, const ct_cov_n
     return n->geometry == CT_DOT ? (a / l) * (b / l) : square / l / l;
 }
 
-/* s of a pair from these. */
+/* s of a pair as the sum of these. */
 template <typename T>
 static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *n, int p)
 {
@@ -68,7 +68,7 @@ static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *
     return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
 }
 
-/* s of a thread's pairs; whether some of it had to be computed carefully. */
+/* Computes s of a thread's pairs; returns whether some needed ct__careful. */
 template <typename T>
 static __device__ __forceinline__ bool ct__distances(const ct__thread<T> &v, const ct_cov_node *n, T *s)
 {
@@ -115,7 +115,7 @@ template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
 /* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
 template <typename T> struct ct__leaf {
     int node;
-    bool wild; /* s, or some of its parts, left the range of T */
+    bool wild; /* s, or a term of it, left the range of T */
     T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT],
         by_a[ct__pairs<T>::COUNT];
 };
@@ -161,13 +161,13 @@ template <typename T> static __device__ __forceinline__ T &ct__value(const ct__t
     return v.value[(k * ct__pairs<T>::COUNT + p) * CT__COV_THREADS];
 }
 
-/* Of CT_COV_INDEX at a pair: W, its extents, and the two slots. */
+/* The arguments of CT_COV_INDEX at a pair: W, its extents, and the two slots. */
 #define CT__INDEX(v, n, p)                                                                        \
     v.theta + n->extra, n->levels, n->degree, ct__index_slot(v.x_at(v.dims[n->dims]), n->levels), \
         ct__index_slot(v.z_at(v.dims[n->dims], p), n->levels)
 
-/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
- * right child, which in postfix order comes just before it. A profile's is the leaf's. */
+/* Computes node k's value in `top` and, except for the last node, in its place. On entry `top` is the value
+ * of the preceding node, in postfix order the right child. A profile's value is in `leaf`. */
 template <typename T>
 static __device__ __forceinline__ void ct__up(const ct__thread<T> &v, int k, bool last,
                                               const ct__leaf<T> &leaf, T *top)

@@ -1,10 +1,10 @@
-/* How a covariance matrix is shared among blocks, and what memory they have: planned on the host. */
+/* Plans on the host how a covariance matrix is shared among blocks, and their memory. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_PLAN_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_PLAN_CUH
 
 #include "covariance.cuh"
 
-/* So many bytes, a multiple of 16 for each thread of a block. */
+/* Takes `bytes` bytes, a multiple of 16, for each thread of a block. */
 template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
 {
     const bool global = p->shared + bytes > CT__COV_ROOM;
@@ -14,7 +14,7 @@ template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t byt
     return place;
 }
 
-/* The tasks, and as many blocks as there is memory for: it is to fit where a factorisation had its panel,
+/* Plans the tasks, and as many blocks as memory allows. They must fit the room of a factorisation's panel,
  * which ct_gp_bytes_needed counts. */
 template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params, int64_t columns)
 {
@@ -32,8 +32,8 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
-/* Plans that part of the matrix of x and z; z NULL: the symmetric matrix of x. A thread gets room for sums
- * of so many parameters and of so many columns of x. */
+/* Plans a part of the matrix of x and z (z NULL: the symmetric matrix of x). A thread gets room for the sums
+ * of `params` parameters and `columns` columns of x. */
 template <typename T>
 static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                           const ct_view *z, int64_t part, int64_t params, int64_t columns, ct__plan<T> *p)
@@ -57,9 +57,9 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
         p->begin[k + 1] = p->begin[k] + ct__divide_up(bytes[k], CT__ALIGNMENT) * CT__ALIGNMENT;
 }
 
-/* -- what is in global memory ---------------------------------------------------------------------------- */
+/* -- global memory --------------------------------------------------------------------------------------- */
 
-/* theta, weight and slope, one behind the other; by one block */
+/* Computes theta, weight and slope, one after the other. Launched with one block. */
 template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T *theta)
 {
     const int t = (int)threadIdx.x, step = (int)blockDim.x;
@@ -81,7 +81,7 @@ template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T
     }
 }
 
-/* The points by columns: neighbours in memory are neighbouring threads'. */
+/* Stores the points by columns, so that neighbouring threads read neighbours. */
 template <typename T>
 static ct_status ct__plan_move(ct_device *dev, const ct_view *x, char *to, const T **points)
 {
@@ -90,7 +90,7 @@ static ct_status ct__plan_move(ct_device *dev, const ct_view *x, char *to, const
     return ct__cuda_copy(dev, x, &columns);
 }
 
-/* Queues what the kernels are to find in `room`. */
+/* Queues the preparation of what the kernels read in `room`. */
 template <typename T>
 static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, const ct_view *x,
                                const ct_view *z, ct__plan<T> *p, void *memory)

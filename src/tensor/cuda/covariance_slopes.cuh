@@ -1,5 +1,5 @@
-/* What a thread's pairs add to the gradients of a covariance kernel's parameters and of x. Sums are
- * [parameter][thread] and [column][thread] of the block; NULL: not wanted. */
+/* Contributions of a thread's pairs to the gradients of the parameters and of x. Sums are [parameter][thread]
+ * and [column][thread] of the block; NULL: not requested. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_SLOPES_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_SLOPES_CUH
 
@@ -12,7 +12,7 @@ template <typename T> static __device__ __forceinline__ void ct__add_pairs(doubl
     *sum += all;
 }
 
-/* What ct__leaf_bar adds whatever the range of its parts, given g. Codes are equal there, or l is huge. */
+/* As ct__leaf_bar, given g, but safe from overflow. Codes are equal here, or l is huge. */
 template <typename T>
 static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node *n, const T *g, double *sums,
                                        double *x_sums)
@@ -20,7 +20,7 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
     for (int e = 0; e < n->n_dims * ct__pairs<T>::COUNT && n->geometry != CT_DIFFER; e++) {
         const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT;
         double by_x, turns, part = ct__careful_part(v, n, k, p, &by_x, &turns);
-        if (g[p] == 0) continue; /* k is flat there */
+        if (g[p] == 0) continue; /* k is flat here */
         if (n->geometry == CT_DISTANCE && part > CT__FAR(sizeof(T) == 8)) part = CT__FAR(sizeof(T) == 8);
         by_x *= (double)g[p];
         if (sums && n->geometry == CT_SINE && by_x != 0) sums[n->extra * CT__COV_THREADS] -= by_x * turns;
@@ -31,8 +31,8 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
     }
 }
 
-/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with
- * difference δ = x_d - z_d and weight w = 1/l²:
+/* Passes g = ȳ ∂k/∂s of a profile to the lengthscales, the period and x. For s over column d, with difference
+ * δ = x_d - z_d and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z
@@ -98,9 +98,9 @@ static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T> &v, cons
     }
 }
 
-/* Node k's cotangent goes on to its children. A left child's waits in the place of its value, which nobody
- * needs any more; a right child is next, and has `bar`. In postfix order, what comes before a leaf is a left
- * child whose turn it is. */
+/* Passes node k's cotangent to its children. A left child's waits in the place of its value, which is no
+ * longer needed; a right child comes next and takes `bar`. In postfix order the node before a leaf is a left
+ * child, whose cotangent is then loaded. */
 template <typename T>
 static __device__ __forceinline__ void ct__down(const ct__thread<T> &v, int k, const ct__leaf<T> &leaf,
                                                 T *bar, double *sums, double *x_sums)

@@ -1,17 +1,17 @@
-/* What the files of the CUDA backend share. They are compiled by nvcc, and as C++17 by any compiler against
- * headers of the same names that simulate a GPU (tests/cudasim/include): those list what is used of CUDA.
- * Kernels have __syncthreads, <math.h>'s functions for double and float, rsqrt, nvcuda::wmma and shared
- * memory by CT__SHARED and CT__SHARED_ROOM. They have no atomics, warp intrinsics, textures, cooperative
+/* What the files of the CUDA backend share. nvcc compiles them, and so does any C++17 compiler against
+ * headers of the same names that simulate a GPU (tests/cudasim/include); those headers list what is used of
+ * CUDA. Kernels use __syncthreads, <math.h>'s functions for double and float, rsqrt, nvcuda::wmma, and shared
+ * memory by CT__SHARED and CT__SHARED_ROOM. They use no atomics, warp intrinsics, textures, cooperative
  * groups or printf.
  *
- * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * nearly all of them by CT__RUN_EACH; CT__LAUNCH_ROOM, by CT__RUN_BLOCKS and CT__RUN_ROOM, for those that
- * use shared memory and __syncthreads. Arguments are plain data, passed by value. The stand-in defines
- * CT__LAUNCH, CT__LAUNCH_ROOM, CT__SHARED and CT__SHARED_ROOM before this header, or in its cuda_runtime.h,
- * and with them CT__UNROLL and CT__BY_FOUR.
+ * Kernels are launched by the macros below only. CT__LAUNCH, mostly by CT__RUN_EACH, is for kernels whose
+ * threads share nothing. CT__LAUNCH_ROOM, by CT__RUN_BLOCKS and CT__RUN_ROOM, is for kernels with shared
+ * memory and __syncthreads. Arguments are plain data, passed by value. The simulator defines CT__LAUNCH,
+ * CT__LAUNCH_ROOM, CT__SHARED and CT__SHARED_ROOM before this header or in its cuda_runtime.h, and with them
+ * CT__UNROLL and CT__BY_FOUR.
  *
- * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
- * used it has been queued, and nothing here waits but `download` and `synchronize`. */
+ * Each device has one stream for all work. So the pool may reuse a block as soon as the work that used it is
+ * queued, and only `download` and `synchronize` wait. */
 #ifndef CT_TENSOR_CUDA_H
 #define CT_TENSOR_CUDA_H
 
@@ -35,9 +35,9 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
 #    define CT__LAUNCH(kernel, grid, block, ...) ct__launch(kernel, grid, block, 0, __VA_ARGS__)
 #    define CT__LAUNCH_ROOM                      ct__launch
 #endif
-/* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
- * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers, and
- * `room` bytes each. */
+/* Queues a kernel and gives the status of the launch; `what` names the work in a message. A count of 0 gives
+ * CT_OK. CT__RUN_EACH: the kernel's CT__EACH loops over `count` items. CT__RUN_ROOM and CT__RUN_BLOCKS:
+ * `blocks` blocks with barriers, each with `room` bytes of dynamic shared memory. */
 #define CT__RUN_EACH(dev, what, kernel, count, ...)                                               \
     ((count) != 0 ? ct__status(dev, what,                                                         \
                                CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
@@ -51,8 +51,8 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
 #define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...) \
     CT__RUN_ROOM(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
 
-/* CT__SHARED(T, name, [extent]...): an array of T in shared memory, at a multiple of 32 bytes.
- * CT__SHARED_ROOM(name): the room that the launch gave, at a multiple of 16. */
+/* CT__SHARED(T, name, [extent]...): an array of T in shared memory, aligned to 32 bytes.
+ * CT__SHARED_ROOM(name): the launch's dynamic shared memory, aligned to 16. */
 #ifndef CT__SHARED
 #    define CT__SHARED(type, name, ...) alignas(32) __shared__ type name __VA_ARGS__
 #    define CT__SHARED_ROOM(name)             \
@@ -60,60 +60,60 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
         char *const name = (char *)ct__room
 #endif
 
-/* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or
- * goes four steps at a time, whose loads need not wait for one another. */
+/* CT__UNROLL unrolls the next loop, so that an array indexed by its variable stays in registers. CT__BY_FOUR
+ * unrolls it by four, so that the loads of four steps overlap. */
 #ifndef CT__UNROLL
 #    define CT__UNROLL  _Pragma("unroll")
 #    define CT__BY_FOUR _Pragma("unroll 4")
 #endif
 
-/* An index outside its range: where, and whose; `what` is a text's address, below 0, for a kernel must not
- * follow it. `order` counts the checks; 0: none was found. Of what is to be a permutation: there twice, where
- * `extent` is below 0. */
+/* An index outside its range: its place and its value. `order` numbers the checks; 0: none was found. `what`
+ * is minus the address of a text, so that a kernel cannot dereference it. In a check for permutations, an
+ * `extent` below 0 means that the index occurs twice. */
 typedef struct ct__bad {
     int64_t order, what, at, value, extent;
 } ct__bad;
 
-/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done: so what is
- * outgrown stays. */
+/* Header of host memory for cuSOLVER, which follows at CT__ALIGNMENT. Queued work may still read it, so
+ * outgrown blocks are kept. */
 typedef struct ct__host_room {
     struct ct__host_room *older;
     size_t bytes;
 } ct__host_room;
 
-/* Functions of the driver that the runtime does not have. A context stands for its GPU; NULL: no GPU is
+/* Driver functions without an equivalent in the runtime. A context stands for its GPU; NULL: no GPU is
  * current in this thread. They return a cudaError_t. */
 typedef struct ct__driver {
     int (*current)(struct CUctx_st **);
     int (*make_current)(struct CUctx_st *);
     int (*context_of)(cudaStream_t, struct CUctx_st **);
     int (*device_of)(int *, int ordinal);
-    int (*retain)(struct CUctx_st **, int device); /* its primary context, which is the runtime's */
+    int (*retain)(struct CUctx_st **, int device); /* its primary context, as the runtime uses */
     int (*release)(int device);
 } ct__driver;
 
-/* The inside of a device. */
+/* The state of a device. */
 typedef struct ct__cuda {
     ct__driver driver;
-    struct CUctx_st *context;     /* NULL before it is retained */
-    int ordinal, gpu, processors; /* gpu: the driver's name for it */
-    /* aside gives and takes memory while `stream` is recorded, which cannot; NULL before */
+    struct CUctx_st *context;     /* NULL until retained */
+    int ordinal, gpu, processors; /* gpu: the driver's handle */
+    /* `aside` allocates and frees memory while `stream` is recorded; NULL until first needed */
     cudaStream_t stream, aside;
-    cudaMemPool_t pool; /* NULL where the runtime has none */
+    cudaMemPool_t pool; /* NULL if the runtime has none */
     cublasHandle_t blas;
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     void *blas_workspace;
     ct__host_room *host_workspace;
-    ct__bad *bad; /* CT__CHECKERS of them in device memory: what was found since they were last read */
+    ct__bad *bad; /* CT__CHECKERS of them in device memory: indices found since they were last read */
     int64_t checks;
-    bool recording, checked; /* checked: since then an index has been */
+    bool recording, checked; /* checked: an index check was queued since then */
 } ct__cuda;
 
 static inline ct__cuda *ct__cuda_of(ct_device *dev) { return (ct__cuda *)dev->backend_state; }
 
-/* While this lives, the device's GPU is current in this thread; then that of before is again. The runtime
- * cannot go back to none: its cudaSetDevice makes a context, and stays with that GPU. */
+/* Makes the device's GPU current in this thread during its lifetime, then restores the previous one. The
+ * runtime cannot restore "none": its cudaSetDevice creates a context and leaves that GPU current. */
 struct ct__current {
     int (*const make_current)(CUctx_st *);
     CUctx_st *context, *before;
@@ -129,30 +129,29 @@ struct ct__current {
     }
 };
 
-/* Whether it is cudaSuccess. An error of ours does not stay in cudaGetLastError, where others look for
- * theirs, which stay. */
+/* Whether it is cudaSuccess. An error of ours is cleared from cudaGetLastError, where others look for their
+ * errors; theirs stay. */
 static inline bool ct__done(cudaError_t error)
 {
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess;
 }
-/* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while
- * doing `what`. */
+/* Stores a message with `what` and the error of the runtime, cuBLAS, cuSOLVER or the driver, if it is one. */
 ct_status ct__status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error);
 ct_status ct__driver_status(ct_device *dev, const char *what, int error);
-/* s becomes the status of the call, which is made where s is CT_OK. */
+/* If s is CT_OK, makes the call and stores its status in s. */
 #define CT__TRY(what, call) (s = s ? s : ct__status(dev, what, call))
-/* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
+/* At least `bytes` bytes of host memory for cuSOLVER, kept until the device closes. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
-/* Queues that n integers become 0. */
+/* Queues setting n integers to 0. */
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n);
-/* An upload by kernel arguments: in a graph, too, which keeps the bytes. */
+/* Uploads by kernel arguments. A graph keeps the bytes. */
 ct_status ct__cuda_put(ct_device *dev, const char *what, void *dst, const void *src, size_t bytes);
 
-/* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
- * it next is queued behind. Of a size below 0 there is none. */
+/* Memory from the pool for the duration of a call. It may go back before its work is done, because later
+ * users are queued behind that work. A negative size gives none. */
 struct ct__scratch {
     ct_device *dev;
     size_t bytes;
@@ -170,7 +169,7 @@ struct ct__scratch {
 static inline int64_t ct__divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t ct__smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Quotient of numbers >= 0: a division of 32 bits is several times cheaper. */
+/* Quotient of numbers >= 0. A 32-bit division is several times cheaper. */
 static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
 {
     return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
@@ -181,7 +180,7 @@ static inline unsigned ct__grid(int64_t count)
     return (unsigned)ct__smaller(ct__divide_up(count, CT__BLOCK), CT__GRID);
 }
 
-/* Threads for n things: a power of two of them, whole warps, `most` at most. */
+/* Threads for n items: a power of two, in whole warps, at most `most`. */
 static inline unsigned ct__threads(int64_t n, unsigned most)
 {
     unsigned threads = CT__WARP;
@@ -189,10 +188,10 @@ static inline unsigned ct__threads(int64_t n, unsigned most)
     return threads;
 }
 
-/* A block per thing. More than a grid can have: none, which the launch refuses. */
+/* One block per item; 0, which the launch refuses, if a grid cannot have so many. */
 static inline unsigned ct__blocks(int64_t count) { return count <= INT32_MAX ? (unsigned)count : 0; }
 
-/* For a kernel's loop over `count` things. */
+/* A kernel's loop over `count` items. */
 #define CT__EACH(i, count)                                                              \
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_end = (count), \
                  i##_step = (int64_t)gridDim.x * blockDim.x;                            \

@@ -1,4 +1,4 @@
-/* A GPU as a device: errors, opening and closing. */
+/* A GPU as a device: its errors, opening and closing. */
 #include "cuda.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ ct_status ct__status(ct_device *dev, const char *what, cudaError_t error)
     return ct__done(error) ? CT_OK : cuda_error(dev, what, "", error);
 }
 
-/* The driver's errors are not the runtime's, whose last one stays. */
+/* An error of the driver does not touch the runtime's last error. */
 ct_status ct__driver_status(ct_device *dev, const char *what, int error)
 {
     return error ? cuda_error(dev, what, "the driver: ", (cudaError_t)error) : CT_OK;
@@ -44,7 +44,7 @@ ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
 
-/* False where the runtime has gone before the device, as the program ends, and has taken all with it. */
+/* False if the runtime has ended before the device, at the program's end, and has freed everything. */
 static bool destroy(ct__cuda *cuda)
 {
     const ct__current now(cuda);
@@ -74,7 +74,7 @@ void ct__cuda_close(ct_device *dev)
     ct__host_free(dev, cuda, sizeof *cuda);
 }
 
-/* Memory that is freed stays with the process. */
+/* The pool keeps freed memory instead of returning it to the driver. */
 static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
 {
     int supported = 0;
@@ -96,7 +96,7 @@ static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
     ct_status s = CT_OK;
     CT__TRY("opening", cublasCreate(&cuda->blas));
     CT__TRY("opening", cublasSetStream(cuda->blas, cuda->stream));
-    /* Parts of a sum of bf16 or f16 products are added up in f32, too. */
+    /* Partial sums of bf16 and f16 products are also f32. */
     CT__TRY("opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     CT__TRY("opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
     CT__TRY("opening", cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
@@ -139,7 +139,7 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     return ct__status(dev, "asking the driver", error);
 }
 
-/* A kernel's arguments are part of the graph, as memory of the host is not. */
+/* A graph copies a kernel's arguments, but not host memory. */
 struct literal {
     unsigned char byte[CT__LITERAL];
 };
@@ -161,8 +161,8 @@ ct_status ct__cuda_put(ct_device *dev, const char *what, void *dst, const void *
     return s;
 }
 
-/* At last whether the module has code for this GPU, and the GPU runs it: the kernel of uploads, as a kernel
- * is loaded at its first launch, which may wait, and a recording must not be what launches it first. */
+/* Finally launches the kernel of uploads. This shows whether the module has code for this GPU and the GPU
+ * runs it. It also loads the kernel, which may wait and so must not happen during a recording. */
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
     const ct__current now(cuda);

@@ -1,9 +1,9 @@
-/* A GPU's memory, what goes between host and GPU, and who waits for whom. */
+/* Device memory, transfers between host and GPU, and waiting. */
 #include "cuda.h"
 
 #include <inttypes.h>
 
-/* That nothing may wait now, where that is so; `what` is what would. */
+/* Fails during a recording, when nothing may wait; `what` is the operation that would. */
 static ct_status not_recording(ct_device *dev, const char *what)
 {
     if (!ct__cuda_of(dev)->recording) return CT_OK;
@@ -13,8 +13,8 @@ static ct_status not_recording(ct_device *dev, const char *what)
 
 /* -- memory ---------------------------------------------------------------------------------------------- */
 
-/* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it
- * need not be part of the graph. */
+/* A recording thread may not allocate memory from the driver unless it declares, as here, that the call is
+ * not part of the graph. */
 struct unrecorded {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     unrecorded() { exchange(); }
@@ -42,7 +42,7 @@ void ct__cuda_release(ct_device *dev, void *data, size_t)
     ct__done(cuda->pool ? cudaFreeAsync(data, stream) : cudaFree(data));
 }
 
-/* What the streams have not come to yet is not free yet. */
+/* Memory is free only after the streams have reached its release. */
 void ct__cuda_trim(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
@@ -67,9 +67,9 @@ void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
     return (char *)room + CT__ALIGNMENT;
 }
 
-/* -- what goes between host and GPU ---------------------------------------------------------------------- */
+/* -- transfers between host and GPU ---------------------------------------------------------------------- */
 
-/* The first check's, and of those the first place; NULL: nothing was found. */
+/* The first place that the earliest failing check found, or NULL. */
 static const ct__bad *first_bad(const ct__bad *found)
 {
     const ct__bad *first = NULL;
@@ -80,7 +80,7 @@ static const ct__bad *first_bad(const ct__bad *found)
     return first;
 }
 
-/* Waits, and reports the index that a check found. */
+/* Waits, and reports an index that a check found. */
 ct_status ct__cuda_synchronize(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
@@ -103,8 +103,8 @@ ct_status ct__cuda_synchronize(ct_device *dev)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: what is short goes with the arguments of kernels, the
- * rest is waited for. */
+/* The caller may change src as soon as this returns: short data are copied into kernel arguments, longer data
+ * are waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;
@@ -127,7 +127,7 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
     return s ? s : ct__cuda_synchronize(dev);
 }
 
-/* -- streams of others ----------------------------------------------------------------------------------- */
+/* -- foreign streams ------------------------------------------------------------------------------------- */
 
 void *ct__cuda_stream(ct_device *dev) { return ct__cuda_of(dev)->stream; }
 
@@ -141,7 +141,7 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     ct_status s = not_recording(dev, "joining streams");
     if (!s && ours && first)
         s = ct__driver_status(dev, "joining streams", cuda->driver.context_of(first, &context));
-    const ct__current there(cuda, context); /* a stream is marked by events of its own GPU alone */
+    const ct__current there(cuda, context); /* an event must be of the stream's own GPU */
     CT__TRY("making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
     if (s) return s;
     CT__TRY("joining streams", cudaEventRecord(now, first));

@@ -1,11 +1,11 @@
-/* Numbers that must be positive, not zero, or finite: the members that have another are flagged. */
+/* Flags the members that have a number outside a domain: positive, nonzero or finite. */
 #include "batch.cuh"
 #include "block.cuh"
 
 #include <math.h>
 
-/* A block per member. failed[member]: the first place, from 1, of an x outside the domain; 0: none. Then its
- * matrix `out` becomes NaN. */
+/* One block per member. failed[member] is the first place, counted from 1, of an x outside the domain, or 0.
+ * If there is one, the member's matrix `out` becomes NaN. */
 template <typename T>
 static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct_domain domain,
                                    int64_t *failed)

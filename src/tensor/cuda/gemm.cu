@@ -1,6 +1,6 @@
-/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so
- * C = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up
- * in f32. */
+/* Products: cuBLAS on strided batches. cuBLAS reads a row-major matrix as its transpose in column-major
+ * order, so for a row-major C it computes Cᵀ = Bᵀ Aᵀ. bf16 and f16 are multiplied exactly and added in
+ * f32. */
 #include "batch.cuh"
 
 enum { A, B, C };
@@ -14,7 +14,7 @@ static ct_status scale(const ct__job &b, double beta, const ct__matrix &c)
                                : ct__cuda_map1(b.dev, CT_MAP_scale, p, &all, &all));
 }
 
-/* The largest dimension of the batch is one call's, the others are walked over. */
+/* One call per strided batch over the largest batch dimension; a loop runs over the other dimensions. */
 ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const ct__matrix &B_, double beta,
                    const ct__matrix &C_)
 {
@@ -31,7 +31,7 @@ ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const c
                                                    : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int along = 0;
-    int64_t apart = 1; /* members from one place of the dimension to the next */
+    int64_t apart = 1; /* members between neighbours along the dimension */
     for (int d = 1; d < b.ndim; d++) {
         apart *= b.dim[d];
         if (b.dim[d] >= b.dim[along]) along = d, apart = 1;
@@ -52,8 +52,8 @@ ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const c
     return b.status;
 }
 
-/* Members with a shared B are one product of more rows where A and C have one row each, or continue from one
- * member's rows to the next's. Likewise with the parts exchanged, and columns. False for others. */
+/* Members with a shared B are one product with more rows, if A and C have one row each or the rows of each
+ * member continue those of the previous one. Likewise for a shared A and columns. False otherwise. */
 static bool stack(int64_t members, const ct__matrix &shared, ct__matrix *x, ct__matrix *c,
                   int64_t ct__matrix::*extent, int64_t ct__matrix::*stride)
 {
@@ -84,8 +84,8 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 
 /* -- symmetric products ---------------------------------------------------------------------------------- */
 
-/* By columns of blocks: what is below the diagonal's in one product, and that one whole in memory of its own,
- * of which the lower triangle is kept. */
+/* Computes C by columns of blocks: the part below the diagonal block in one product, the diagonal block whole
+ * in scratch memory, of which the lower triangle is kept. */
 ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double beta, const ct__matrix &c)
 {
     const int64_t n = c.rows, k = a.cols, widest = ct__smaller(n, DIAGONAL);

@@ -1,10 +1,9 @@
-/* Steps as CUDA graphs: what the stream is asked for between begin and end becomes one, launched as a
- * whole. */
+/* Steps as CUDA graphs: the work queued between begin and end becomes a graph, launched as a whole. */
 #include "cuda.h"
 
 struct graph {
     cudaGraphExec_t exec;
-    bool checks; /* indices, so that somebody must look at cuda->bad */
+    bool checks; /* the graph checks indices, so cuda->bad must be read */
 };
 
 /* -- recording ------------------------------------------------------------------------------------------- */
@@ -19,7 +18,7 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
     ct_status s = CT_OK;
     if (!cuda->aside)
         CT__TRY("making a stream", cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
-    if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it continues where `stream` is now */
+    if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it follows the work queued on `stream` so far */
     CT__TRY("recording", cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
     cuda->recording = !s;
     return s;
@@ -43,7 +42,8 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     cudaGraph_t recorded = NULL;
     cuda->recording = false;
     ct_status s = ct__status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
-    /* The memory must be there before the first launch; and before others get it where there will be none. */
+    /* The memory must exist before the first launch. If there will be none, it must be free before others get
+     * it. */
     const ct_status there = ct__status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
     if (!s) s = there;
     graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);

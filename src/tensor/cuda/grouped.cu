@@ -1,14 +1,14 @@
-/* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or
- * a piece of the sum over them. */
+/* Products with gathered matrices, group by group, without atomics. A block computes a tile of a group's
+ * rows, or a piece of the sum over them. */
 #include "block.cuh"
 #include "grouped.cuh"
 #include "pieces.cuh"
 
 enum { LENGTH = CT__GROUP_LENGTH };
 
-/* -- what is wrong with groups --------------------------------------------------------------------------- */
+/* -- checks of groups ------------------------------------------------------------------------------------ */
 
-/* What group_by cannot have made is noted. */
+/* Notes offsets and positions that group_by cannot have made. */
 static __global__ void groups_kernel(ct__check check, ct__groups g)
 {
     const int64_t *offset = g.offset, M = g.M, N = g.N;
@@ -22,13 +22,13 @@ static __global__ void groups_kernel(ct__check check, ct__groups g)
 
 /* -- kernels --------------------------------------------------------------------------------------------- */
 
-/* Which of the numbers are given in 16 bytes at a time. */
+/* The operands whose rows are aligned to 16 bytes. */
 typedef struct whole {
     bool left, right, out;
 } whole;
 
-/* out_i = A_i C_m: A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), out (N I, W). A block has a
- * tile of a group's rows and of W. */
+/* out_i = A_i C_m with A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), and out (N I, W). A block
+ * computes a tile of a group's rows and of W. */
 template <typename S, bool TURNED>
 static __global__ void __launch_bounds__(THREADS,
                                          TURNED ? (int)tiles<S>::BLOCKS_TURNED : (int)tiles<S>::BLOCKS)
@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(THREADS,
     sums<S> tile;
     const int64_t c_row = p.m * (TURNED ? W : D);
     int64_t d0 = 0;
-    do { /* once where D is 0, too: the rows are there then */
+    do { /* once even if D is 0: this sets the rows */
         const int64_t deep = D - d0;
         __syncthreads();
         stage<S, TILE, of::DEPTH>(left, A, D, d0, wide.left, [&](int r) { return row[r]; });
@@ -77,8 +77,8 @@ static __global__ void __launch_bounds__(THREADS,
     }
 }
 
-/* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and a piece of the group's
- * rows, whose sums it keeps where that is not the whole group. */
+/* C_bar_m = Σ A_iᵀ G_i over the group's members. A block computes a tile of (J, K) over one piece of the
+ * group's rows; it keeps the sums if the group has several pieces. */
 template <typename S>
 static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     sum_kernel(ct__groups g, int shift, int64_t J, int64_t K, const S *A, const S *G, S *C_bar,
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
                    block = blockIdx.x;
     const unsigned j0 = block / across % down * TILE, k0 = block % across * TILE; /* in 32 bits: no spills */
     const ct__piece p = ct__piece_at(g, shift, block / across / down);
-    if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
+    if (p.number && !p.rows) return; /* the first piece of an empty group stores zero */
     const bool part = p.all > (int64_t)1 << shift;
     const int64_t at = (part ? ct__kept_at(g, shift, p.m) + p.number : p.m) * J + j0;
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
         store(C_bar, K, k0, wide.out, tile.sum, row_of);
 }
 
-/* The sums of groups of more than one piece. */
+/* Adds the pieces of groups that have several. */
 template <typename S>
 static __global__ void add_kernel(ct__groups g, int shift, int64_t count, const typename tiles<S>::T *kept,
                                   S *C_bar)
@@ -127,15 +127,15 @@ static __global__ void add_kernel(ct__groups g, int shift, int64_t count, const 
                     [=](int64_t m, int64_t e, T sum) { C_bar[m * count + e] = (S)sum; });
 }
 
-/* -- from the host --------------------------------------------------------------------------------------- */
+/* -- host functions -------------------------------------------------------------------------------------- */
 
-/* Whether rows of `width` elements begin at multiples of n elements' bytes. */
+/* Whether rows of `width` elements are aligned to n elements. */
 template <typename S> static bool rows_at(const void *x, int64_t width, int64_t n)
 {
     return width % n == 0 && (uintptr_t)x % ((size_t)n * sizeof(S)) == 0;
 }
 
-/* The groups of N members, I rows each; queues their check. */
+/* The groups of N members with I rows each; queues their check. */
 static ct_status take_groups(ct_device *dev, const ct_view *groups, int64_t N, int64_t I, ct__groups *g)
 {
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
@@ -154,8 +154,7 @@ static ct_status forward(ct_device *dev, const ct__groups &g, int64_t D, int64_t
                           (const S *)A, (const S *)C, (S *)out, wide);
 }
 
-/* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of
- * A. */
+/* A larger C_bar_m has more blocks, so its pieces are longer: at most 32 numbers are kept per row of A. */
 template <typename S>
 static ct_status sum_up(ct_device *dev, const ct__groups &g, int64_t J, int64_t K, const void *A,
                         const void *G, void *C_bar)

@@ -1,6 +1,6 @@
-/* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory outside.
- * Of f32 and f64 a thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. bf16 and f16 are
- * multiplied and added up by tensor cores: exact products, and sums in f32 that may be truncated. */
+/* Tiles of products with gathered rows. Both factors are staged in shared memory, row by row. For f32 and f64
+ * a thread holds EACH x WIDTH sums in registers and reads 16 bytes at a time. bf16 and f16 use tensor cores:
+ * their products are exact; their sums are f32 and may be truncated. */
 #ifndef CT_TENSOR_CUDA_GROUPED_CUH
 #define CT_TENSOR_CUDA_GROUPED_CUH
 
@@ -18,24 +18,23 @@ enum {
     WIDTH = TILE / ACROSS,
 };
 
-/* What the elements S are added up in; how many are 16 bytes; the depth at a time of the sum of a product. */
+/* T: the type of sums; VECTOR: elements S in 16 bytes; DEPTH: inner dimension staged at a time. */
 template <typename S> struct tiles {
     typedef typename ct__arithmetic<S>::type T;
     enum {
         VECTOR = 16 / sizeof(S),
         DEPTH = CT__GROUP_DEPTH / sizeof(S),
-        DEEP = DEPTH +
-               VECTOR, /* a row in shared memory: 16 bytes more, so that neighbours' do not share banks */
+        DEEP = DEPTH + VECTOR, /* a row in shared memory; 16 extra bytes avoid bank conflicts */
         WIDE = TILE + VECTOR,
         ROOM = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
-        BLOCKS = sizeof(T) == 8 ? 3 : 4, /* that a processor's registers are to hold */
+        BLOCKS = sizeof(T) == 8 ? 3 : 4, /* blocks that a multiprocessor's registers should hold */
         BLOCKS_TURNED = 3,
     };
 };
 
-/* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none.
- * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes; then all loads are on their
- * way before the first is used. */
+/* Copies DOWN_ROWS rows of x (`width` numbers each), columns c0 to c0 + COLUMNS, to shared memory, with zeros
+ * where x has none. row(y) is the row to copy or -1. `whole`: rows are aligned to 16 bytes; then all loads
+ * are issued before the first is used. */
 template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
 static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, int64_t c0, bool whole,
                                              Row row)
@@ -69,15 +68,14 @@ static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, i
     for (int i = 0; i < ROUNDS; i++) *(pack *)(to + i * STEP * PITCH) = held[i];
 }
 
-/* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next
- * thread. */
+/* The i-th of a thread's columns, or of its rows of a sum: 16 bytes per thread, then the next thread's. */
 template <int VECTOR> static __device__ __forceinline__ int spread(int thread, int threads, int i)
 {
     return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;
 }
 
-/* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. `whole`: rows begin at
- * multiples of as many bytes as are stored at a time. */
+/* Stores row i of a thread's sums to row(i), columns from c0 on; -1 stores nothing. `whole`: rows are aligned
+ * to the bytes of one store. */
 template <typename S, typename T, typename Row>
 static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, bool whole,
                                              const T (*sum)[WIDTH], Row row)
@@ -96,13 +94,14 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
     }
 }
 
-/* A block's tile of sums. Thread (y, x) has sum[i][c]: of `add` row y + DOWN i and column x + ACROSS c
- * (TURNED) or spread(x, ACROSS, c); of `add_turned` row spread(y, DOWN, i) and that column. */
+/* A block's tile of sums. Thread (y, x) holds sum[i][c]. For `add` its row is y + DOWN i, and its column is
+ * x + ACROSS c (TURNED) or spread(x, ACROSS, c). For `add_turned` its row is spread(y, DOWN, i), and its
+ * column is the same. */
 template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
     S sum[EACH][WIDTH] = {};
 
-    /* += left right, or left rightᵀ where that is TURNED; of the first LIVE i */
+    /* += left right, or left rightᵀ if TURNED, for i < LIVE */
     template <int LIVE, bool TURNED>
     __device__ __forceinline__ void multiply(const S *left, const S *right, int depth)
     {
@@ -159,22 +158,22 @@ template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     template <typename Row, typename Col> __device__ __forceinline__ void settle(void *, Row, Col) {}
 };
 
-/* In the fragments of tensor cores, 16 x 16: a warp has SIDE rows. */
+/* The same in 16 x 16 fragments of tensor cores. A warp has SIDE rows. */
 template <typename S> struct sums<S, true> {
     enum { SIDE = 16, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE, PITCH = TILE + 4 };
     typedef nvcuda::wmma::row_major by_row;
     typedef nvcuda::wmma::col_major by_column;
     nvcuda::wmma::fragment<nvcuda::wmma::accumulator, SIDE, SIDE, SIDE, float> tile[TILE / SIDE];
-    float sum[EACH][WIDTH]; /* once settled */
+    float sum[EACH][WIDTH]; /* after settle() */
 
     __device__ __forceinline__ sums()
     {
         CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++) nvcuda::wmma::fill_fragment(tile[c], 0.f);
     }
-    /* Elements of left are `down` apart from row to row and `along` in depth, those of right `deeper` in
-     * depth and `across` from column to column: of each pair one is 1, and the other, their product, the
-     * pitch. */
+    /* Strides: of left `down` from row to row and `along` the inner dimension; of right `deeper` along the
+     * inner dimension and `across` from column to column. One of each pair is 1, the other is the leading
+     * dimension. */
     template <typename Left, typename Right>
     __device__ __forceinline__ void multiply(const S *left, int down, int along, const S *right, int deeper,
                                              int across, int depth, int64_t rows)
@@ -203,7 +202,7 @@ template <typename S> struct sums<S, true> {
     {
         multiply<by_column, by_row>(left, 1, WIDE, right, WIDE, 1, depth, TILE);
     }
-    /* By way of shared memory, which nobody reads any more, to the threads. */
+    /* Moves the sums from fragments to threads through shared memory, which must no longer be in use. */
     template <typename Row, typename Col>
     __device__ __forceinline__ void settle(void *shared, Row row, Col col)
     {

@@ -1,5 +1,5 @@
-/* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the
- * device and reported by the next call that waits; until then its row is left alone. */
+/* gather, scatter_add, group_by and permuted rows. A check on the device finds an index outside its range,
+ * and the next call that waits reports it; the row of such an index is skipped. */
 #include "batch.cuh"
 #include "block.cuh"
 #include "loop.cuh"
@@ -7,7 +7,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-/* n indices, `step` apart, which are to lie in [0, extent). */
+/* n indices, `step` apart, which must lie in [0, extent). */
 struct indices {
     const int64_t *data;
     int64_t n, step, extent;
@@ -25,7 +25,7 @@ static __global__ void check_kernel(ct__check check, indices index)
                      [=](int64_t i) { return !index.has(index(i)); });
 }
 
-/* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
+/* Rows of two tensors with the same trailing shape: the span of the first rows, and the row strides. */
 typedef struct rows {
     ct__span first; /* OUT, X */
     int64_t from_row, to_row;
@@ -77,8 +77,8 @@ static __global__ void offsets_kernel(const int64_t *key, int64_t n, int64_t gro
     CT__EACH(m, groups + 1) offsets[m] = ct__first_not(0, n, [&](int64_t i) { return key[i] < m; });
 }
 
-/* Groups of equal indices, which are checked on the way: offsets[m] (extent + 1 of them) and the positions
- * sorted by index, stable, by CUB's radix sort. An index outside counts as 0. `what` is a static string. */
+/* Checks the indices and sorts them stably by CUB's radix sort: the positions by index, and offsets[m]
+ * (extent + 1 of them). An index outside counts as 0. `what` is a static string. */
 static ct_status sort(ct_device *dev, const char *what, const indices &index, int64_t *offsets,
                       int64_t *positions)
 {
@@ -88,9 +88,9 @@ static ct_status sort(ct_device *dev, const char *what, const indices &index, in
     ct__scratch lists(dev, 3 * n * (int64_t)sizeof(int64_t));
     if (!lists.data) return CT_ENOMEM;
     int64_t *given = lists, *key = given + n, *position = key + n;
-    size_t bytes = 0; /* without memory the sort says how much it needs */
+    size_t bytes = 0; /* without memory the sort returns the size that it needs */
     const auto radix_sort = [&](void *room) {
-        cudaGetLastError(); /* CUB takes an error that another left behind for its own */
+        cudaGetLastError(); /* CUB would report a pending error of others as its own */
         return ct__status(dev, what,
                           cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions, n, 0,
                                                           bits, ct__cuda_of(dev)->stream));
@@ -104,8 +104,7 @@ static ct_status sort(ct_device *dev, const char *what, const indices &index, in
     return s ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, key, n, groups, offsets);
 }
 
-/* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up
- * first. */
+/* Rows with the same output row are a group. A group of more than 2^LENGTH rows is summed by pieces first. */
 enum { LENGTH = CT__GROUP_LENGTH };
 
 typedef struct scattered {
@@ -113,8 +112,8 @@ typedef struct scattered {
     indices index;
 } scattered;
 
-/* Σ of the element `from` of a piece's rows, added to `sum` in their order. Of those in group 0 some may have
- * been put there for want of a better one. */
+/* Adds the element `from` of a piece's rows to `sum`, in order. Group 0 may contain rows whose index is out
+ * of range; they are skipped. */
 template <typename T>
 static __device__ T sum_rows(const rows &r, const scattered &s, const ct__piece &p, int64_t from, T sum)
 {
@@ -126,7 +125,7 @@ static __device__ T sum_rows(const rows &r, const scattered &s, const ct__piece 
     return sum;
 }
 
-/* A thread per element of a piece, which is its group's or is kept. */
+/* One thread per element of a piece; it stores the group's sum or keeps the piece's. */
 template <typename T>
 static __global__ void __launch_bounds__(CT__BLOCK, CT__SCATTER_RESIDENT)
     scatter_kernel(rows r, scattered s, int64_t pieces, T *kept)
@@ -139,7 +138,7 @@ static __global__ void __launch_bounds__(CT__BLOCK, CT__SCATTER_RESIDENT)
         const ct__located<2> at(r.first, e - number * r.first.count);
         const bool part = p.all > (int64_t)1 << LENGTH;
         const int64_t place =
-            ct__kept_at(s.g, LENGTH, p.m) + p.number - number; /* from this one's number on */
+            ct__kept_at(s.g, LENGTH, p.m) + p.number - number; /* from this piece's number on */
         T &to = part ? kept[place * r.first.count + e] : ((T *)r.first.data[OUT])[p.m * r.to_row + at[OUT]];
         to = sum_rows<T>(r, s, p, at[X], part ? (T)0 : to);
     }
@@ -204,7 +203,7 @@ static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix orde
     }
 }
 
-/* What is twice in an order finds another in its place. */
+/* Stores each row's place. An index that occurs twice then finds another row in its place. */
 static __global__ void place_kernel(ct__batch b, ct__matrix order, int64_t *place)
 {
     CT__EACH_ENTRY(at, b, order)

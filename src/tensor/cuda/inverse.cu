@@ -1,8 +1,8 @@
 /* The adjoint of an inverse. */
 #include "batch.cuh"
 
-/* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the
- * lower. Where G is a column, with diag(G) for G. */
+/* out = -Pᵀ G Pᵀ. Symmetric: G is replaced by ½(G + Gᵀ), and the upper triangle mirrors the lower one. If G
+ * is a column, it stands for diag(G). */
 ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p, const ct_view *g,
                                ct_view *out)
 {

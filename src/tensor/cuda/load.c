@@ -1,12 +1,12 @@
-/* The CUDA backend is a module of its own, libcotangent-cuda.so: who opens no GPU does not pay for loading
- * cuBLAS and cuSOLVER, and the library runs where they are not installed. */
+/* Loads the CUDA backend, the module libcotangent-cuda.so, when a GPU is opened. Other programs do not load
+ * cuBLAS and cuSOLVER, and the library runs without them. */
 #include "module.h"
 
 #include <dlfcn.h>
 
 /* -- the driver ------------------------------------------------------------------------------------------ */
 
-/* 0, or an error of the driver; *count of its GPUs. */
+/* Stores the number of GPUs in *count. Returns 0 or a driver error. */
 static int count_gpus(void *driver, int *count)
 {
     int (*init)(unsigned flags) = NULL, (*get_count)(int *count) = NULL;
@@ -18,7 +18,7 @@ static int count_gpus(void *driver, int *count)
     return error ? error : get_count(count);
 }
 
-/* Whether there is a GPU at all, before anything large is loaded for it. */
+/* Whether there is a GPU; asked before anything large is loaded. */
 static bool find_gpu(ct_device *dev, int ordinal)
 {
     enum { NO_DEVICE = 100 };
@@ -40,7 +40,7 @@ static bool find_gpu(ct_device *dev, int ordinal)
 
 /* -- the module ------------------------------------------------------------------------------------------ */
 
-/* NULL with a message; in `path` where the module is. */
+/* The loaded module, with its file in `path`; NULL with a message. */
 static void *load(ct_device *dev, int ordinal, char *path, size_t size)
 {
     const char *reason;

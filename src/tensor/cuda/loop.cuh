@@ -1,5 +1,5 @@
-/* Elementwise kernels over strided tensors of one shape: the types of elements, and where element i of each
- * operand lies. bf16 and f16 are read as f32, and rounded once where they are written. */
+/* Elementwise kernels over strided tensors of one shape: element types, and the address of element i of each
+ * operand. bf16 and f16 are computed in f32, and rounded once when they are written. */
 #ifndef CT_TENSOR_CUDA_LOOP_CUH
 #define CT_TENSOR_CUDA_LOOP_CUH
 
@@ -9,33 +9,32 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* of(S) with the type S of numbers of a dtype. */
+/* of(S), where S is the element type of a floating-point dtype. */
 #define CT__PER_DTYPE(dtype, of)              \
     ((dtype) == CT_F64    ? of(double)        \
      : (dtype) == CT_BF16 ? of(__nv_bfloat16) \
      : (dtype) == CT_F16  ? of(__half)        \
                           : of(float))
 
-/* The same of those that may be integers. */
+/* The same, including integers. */
 #define CT__PER_ANY(dtype, of) ((dtype) == CT_I64 ? of(int64_t) : CT__PER_DTYPE(dtype, of))
 
-/* What is computed in, for numbers of the type S. */
+/* The type of arithmetic for elements of type S. */
 template <typename S> struct ct__arithmetic {
     typedef float type;
 };
 template <> struct ct__arithmetic<double> {
     typedef double type;
 };
-/* CUDA's types have no conversion from `long` before 12.2. */
+/* CUDA's half types have no conversion from `long` before 12.2. */
 template <> struct ct__arithmetic<int64_t> {
     typedef long long type;
 };
 
-/* Operand k's element of number i is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output.
- * Dimensions are sorted by the output's strides, so that neighbouring threads write neighbours, and merged.
- * The order of elements is free. */
+/* Element i of operand k is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output. Axes are merged and
+ * sorted by the output's strides, so that neighbouring threads write neighbours. */
 typedef struct ct__span {
-    int64_t ndim; /* as wide as what follows: no padding, whose bytes would be anything */
+    int64_t ndim; /* 64 bits, so that there is no padding with undefined bytes */
     int64_t count;
     ct__axis axis[CT_MAX_DIMS];
     void *data[CT__OPERANDS];
@@ -50,7 +49,7 @@ template <int N> static ct__span ct__make_span(const ct_view *const (&t)[N])
     return s;
 }
 
-/* [k]: where element i of operand k lies, in elements, for anything with ndim axes. */
+/* [k]: the offset of element i of operand k, in elements; Axes is any type with ndim axes. */
 template <int N> struct ct__located {
     int64_t at[N];
     template <typename Axes> __device__ __forceinline__ ct__located(const Axes &s, int64_t i) : at{}
@@ -62,7 +61,7 @@ template <int N> struct ct__located {
                 int64_t rest = i / axis.dim;
                 index = i - rest * axis.dim;
                 i = rest;
-            } else if (d) { /* a division of 32 bits is several times cheaper */
+            } else if (d) { /* a 32-bit division is several times cheaper */
                 uint32_t low = (uint32_t)i, rest = axis.dim >> 32 ? 0 : low / (uint32_t)axis.dim;
                 index = low - rest * (uint32_t)axis.dim;
                 i = rest;
@@ -73,12 +72,12 @@ template <int N> struct ct__located {
     __device__ __forceinline__ int64_t operator[](int k) const { return at[k]; }
 };
 
-/* Read and written at once, where it begins at a multiple of its bytes. */
+/* n elements, loaded and stored by one instruction; aligned to their total size. */
 template <typename S, int n> struct alignas(n * sizeof(S)) ct__pack {
     S x[n];
 };
 
-/* One element of 2, 4 or 8 bytes as it is. */
+/* Copies one element of 2, 4 or 8 bytes. */
 static inline __device__ void ct__move(int bytes, void *out, int64_t to, const void *x, int64_t from)
 {
     if (bytes == 8)

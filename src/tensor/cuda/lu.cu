@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* flags[member] = n where an element is not finite and nothing has been noted before, whoever finds it. */
+/* flags[member] = n if an element is not finite and no failure is noted; all threads write the same value. */
 template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
 {
     CT__EACH_ENTRY(at, b, m)
@@ -14,8 +14,8 @@ template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix
     }
 }
 
-/* A block per member. The exchanges become an order, one thread's work: each has to wait for the one before.
- * A member that failed is left in its natural order. */
+/* One block per member. One thread turns the row exchanges into a permutation, because each depends on the
+ * one before. A member that failed keeps its natural order. */
 static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
     const int64_t member = blockIdx.x, exchanges = failed[member] ? 0 : n, *pivot = pivots + member * n;
@@ -29,8 +29,8 @@ static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int6
     }
 }
 
-/* L and U in the place of a copy of A, column-major; the exchanges of rows, room for the order that they come
- * to, and failures. What is not finite counts as the last pivot's failure, wherever it is. */
+/* L and U in a column-major copy of A, the row exchanges, room for their permutation, and failures. An
+ * element that is not finite, wherever it is, counts as a failure of the last pivot. */
 struct factors {
     const ct__job &b;
     ct__room integers;
@@ -92,8 +92,8 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_fail
 
 /* -- determinants ---------------------------------------------------------------------------------------- */
 
-/* A block per member: log|det| = Σ log|u_ii|; each exchange of rows turns the sign, and each u_ii < 0. A zero
- * pivot of a finite matrix is no failure here. */
+/* One block per member: log|det| = Σ log|u_ii|. Each row exchange and each u_ii < 0 changes the sign. A zero
+ * pivot of a finite matrix is no failure. */
 template <typename T>
 static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *pivots, const int64_t *wild,
                                   int64_t *failed, void *log_abs, void *sign)

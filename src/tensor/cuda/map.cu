@@ -8,22 +8,22 @@
 #define CT__LGAMMA lgamma
 #include "tensor/special.h"
 
-/* The functions of <math.h> and these take doubles and floats. */
+/* The functions of <math.h> and these are overloaded for double and float. */
 #define FN(name) name
 template <typename T> static __device__ __attribute__((noinline)) T ct__lgamma(T x) { return lgamma(x); }
 template <typename T> static __device__ T ct__polygamma(int k, T x) { return (T)polygamma(k, (double)x); }
 
 /* -- the tables ------------------------------------------------------------------------------------------ */
 
-/* Functions that need many registers, or memory of a thread's own. They have a kernel apart, so that the
- * others' threads are as many as it takes to hide the memory. */
+/* Functions that need many registers or local memory. They have a kernel of their own, so that the others'
+ * kernel has enough resident threads to hide memory latency. */
 static constexpr __host__ __device__ bool heavy(int64_t f)
 {
     return f == CT_MAP_sin || f == CT_MAP_cos || f == CT_MAP_erf || f == CT_MAP_lgamma ||
            f == CT_MAP_polygamma || f == CT_MAP_pow;
 }
 
-/* Which function of a table, and its parameters; side: the gradient is b's. */
+/* The function of a table, and its parameters; side 1: the gradient by b. */
 struct choice {
     int64_t f, side;
     double p[2];
@@ -57,8 +57,8 @@ static __device__ __forceinline__ T result(const choice &c, const T *v)
 
 /* -- the kernels ----------------------------------------------------------------------------------------- */
 
-/* A kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside
- * the memory. N: operands, the output being number 0; S: what they are stored as. */
+/* One kernel serves a whole table: all threads take the same branch, which costs little beside the memory
+ * traffic. N: operands, with the output first; S: their element type. */
 template <typename S, table TABLE, int N, bool HEAVY> static __global__ void map_kernel(ct__span s, choice c)
 {
     typedef typename ct__arithmetic<S>::type T;
@@ -72,7 +72,7 @@ template <typename S, table TABLE, int N, bool HEAVY> static __global__ void map
     }
 }
 
-/* Elements from x[at] on, as many as there are; of one number (step 0) as many of that. */
+/* n elements from x[at] on, or fewer at the end; with step 0 copies of one number. */
 template <typename S, int n>
 static __device__ __forceinline__ ct__pack<S, n> read(const S *x, int64_t at, int64_t step, int64_t count)
 {
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void write(S *to, int64_t at, int64_t count, c
         if (at + e < count) to[at + e] = p.x[e];
 }
 
-/* Where the operands are dense, or one number: 16 bytes at a time. */
+/* For operands that are dense or one number: 16 bytes at a time. */
 template <typename S, table TABLE, int N> static __global__ void dense_kernel(ct__span s, choice c)
 {
     typedef typename ct__arithmetic<S>::type T;
@@ -119,7 +119,7 @@ template <typename S, table TABLE, int N> static __global__ void dense_kernel(ct
     }
 }
 
-/* Whether dense_kernel can have them. */
+/* Whether dense_kernel can take the operands. */
 template <int N> static bool dense(const ct__span &s)
 {
     bool can = s.ndim == 1 && s.axis[0].stride[0] == 1;

@@ -1,5 +1,5 @@
-/* The CUDA backend as a module, loaded by load.c: it shares no symbol with the library, and asks it through
- * the device for what it needs. */
+/* The CUDA backend as a module, loaded by load.c. It shares no symbol with the library; it calls the
+ * library's services through the device. */
 #include "module.h"
 
 #include <stdio.h>

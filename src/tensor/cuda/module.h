@@ -1,5 +1,5 @@
-/* What the library and the module with its CUDA backend must agree on, and the functions of that backend: the
- * one header that its C and its CUDA files share. */
+/* The ABI between the library and the module with its CUDA backend, and the functions of that backend. This
+ * is the only header that the library's C files and the CUDA files share. */
 #ifndef CT_TENSOR_CUDA_MODULE_H
 #define CT_TENSOR_CUDA_MODULE_H
 
@@ -12,7 +12,7 @@ extern "C" {
 #define CT__MODULE_FILE   "libcotangent-cuda.so"
 #define CT__MODULE_SYMBOL "ct__cuda_module"
 
-/* The version, and the sizes of what both see the inside of. */
+/* The version and the sizes of the structures that both use. */
 enum { CT__ABI_COUNT = 12 };
 #define CT__ABI                                                                                 \
     {                                                                                           \
@@ -21,7 +21,7 @@ enum { CT__ABI_COUNT = 12 };
             sizeof(ct_failure), CT_MAP1_COUNT, CT_MAP2_COUNT                                    \
     }
 
-/* The module's one symbol. */
+/* The module's only symbol. */
 typedef struct ct__module {
     uint32_t abi[CT__ABI_COUNT];
     const ct_backend *backend;

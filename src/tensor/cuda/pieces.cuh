@@ -1,7 +1,7 @@
-/* Groups of rows cut into pieces of 2^shift rows, a block or more each. Nobody counts pieces first: number m
- * < M is the first piece of group m, and further ones have the numbers from M + (b_m >> shift) on, where b_m
- * rows come before group m. A group of r rows has at most r >> shift of them, so no number is meant for two;
- * one that nobody needs is an empty piece. Offsets and positions may hold anything: what cannot be counts as
+/* Groups of rows, cut into pieces of 2^shift rows, with one or more blocks per piece. Piece numbers need no
+ * counting. Number m < M is the first piece of group m. Its further pieces start at M + (b_m >> shift), where
+ * b_m rows come before group m. A group of r rows has at most r >> shift further pieces, so numbers do not
+ * collide; an unused number is an empty piece. Offsets and positions are unchecked: impossible ones count as
  * no rows. */
 #ifndef CT_TENSOR_CUDA_PIECES_CUH
 #define CT_TENSOR_CUDA_PIECES_CUH
@@ -14,16 +14,16 @@ typedef struct ct__groups {
     const int64_t *offset, *position;
 } ct__groups;
 
-/* Rows [first, first + rows) of group m, which has `all`; rows = 0: an empty piece. Its number in the
+/* Rows [first, first + rows) of group m, which has `all` rows; rows = 0: an empty piece. number: in its
  * group. */
 typedef struct ct__piece {
     int64_t m, first, rows, all, number;
 } ct__piece;
 
-/* Pieces at most. */
+/* The largest number of pieces. */
 static inline int64_t ct__pieces(const ct__groups &g, int shift) { return g.M + (g.N * g.I >> shift); }
 
-/* The first i of [from, to) for which holds(i) is false, or `to`; it is true for all before that. */
+/* Binary search: the first i of [from, to) for which holds(i) is false, or `to`. */
 template <typename Holds>
 static __device__ __forceinline__ int64_t ct__first_not(int64_t from, int64_t to, Holds holds)
 {
@@ -70,7 +70,7 @@ static inline __device__ ct__piece ct__piece_at(const ct__groups &g, int shift, 
     return p;
 }
 
-/* Row r of group m in all rows; -1: there is none. */
+/* The number of row r of group m among all rows, or -1. */
 static inline __device__ int64_t ct__row_at(const ct__groups &g, int64_t m, int64_t r)
 {
     const int64_t member = ct__quotient(r, g.I), i = g.position[g.offset[m] + member];
@@ -81,14 +81,14 @@ static inline __device__ int64_t ct__row_at(const ct__groups &g, int64_t m, int6
  * A sum over a group is a piece's, row after row. Those of a group of more than one piece are kept, `count`
  * numbers each, and added up by another kernel in order: the same bits every time. */
 
-/* Where the sums of a group's first piece are kept, those of the others behind: as many places as twice its
- * rows are pieces long, at least one for each of several. */
+/* The place where the sums of a group's first piece are kept; those of its other pieces follow. A group has
+ * about rows / 2^(shift - 1) places, enough for all its pieces if there are several. */
 static inline __device__ int64_t ct__kept_at(const ct__groups &g, int shift, int64_t m)
 {
     return ct__begin(g, m) >> (shift - 1);
 }
 
-/* How many are kept at most. */
+/* The largest number of places. */
 static inline __host__ __device__ int64_t ct__kept(const ct__groups &g, int shift)
 {
     return g.N * g.I >> (shift - 1);
@@ -100,8 +100,8 @@ static inline int64_t ct__adders(const ct__groups &g, int shift)
     return ct__divide_up(g.N * g.I, (int64_t)1 << shift);
 }
 
-/* A block for each multiple of the piece's length. Those that lie in a group of several pieces share its
- * numbers: as many blocks as it has pieces, or one less. put(m, e, sum) gets number e of group m. */
+/* One block per multiple of the piece length. The blocks inside a group of several pieces share its numbers;
+ * they are as many as its pieces, or one fewer. put(m, e, sum) receives number e of group m. */
 template <typename T, typename Put>
 static __device__ void ct__add_kept(const ct__groups &g, int shift, int64_t count, const T *kept, Put put)
 {
@@ -113,7 +113,7 @@ static __device__ void ct__add_kept(const ct__groups &g, int shift, int64_t coun
                   pieces = (rows + up) >> shift;
     if (here < first || here >= first + blocks) return;
     const int64_t from = count * (here - first) / blocks, to = count * (here - first + 1) / blocks;
-    int width = 1; /* numbers side by side; a number's pieces are shared by the other threads */
+    int width = 1; /* numbers at a time; the other threads share a number's pieces */
     while (width < CT__BLOCK && width < to - from) width *= 2;
     const int t = (int)threadIdx.x, x = t % width, lane = t / width, lanes = CT__BLOCK / width;
     const T *mine = kept + ct__kept_at(g, shift, m) * count;

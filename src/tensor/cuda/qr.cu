@@ -1,5 +1,4 @@
-/* QR by Householder's reflectors, by cuBLAS or cuSOLVER; Q by products; and how well a triangle is
- * conditioned. */
+/* QR by Householder reflectors of cuBLAS or cuSOLVER, products with Q, and the condition of a triangle. */
 #include "batch.cuh"
 #include "block.cuh"
 
@@ -7,8 +6,8 @@
 
 enum { PANEL = CT__QR_PANEL };
 
-/* A block per member. failed[member]: the first column, from 1, whose part beyond those before it is nothing
- * next to the largest. */
+/* One block per member. failed[member]: the first column, counted from 1, whose part orthogonal to its
+ * predecessors is negligible beside the largest. */
 template <typename T>
 static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, int64_t *failed)
 {
@@ -23,7 +22,7 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
     if (!threadIdx.x) failed[blockIdx.x] = first < count ? first + 1 : 0;
 }
 
-/* C = Qᵀ C, or Q C, for the reflectors of one panel V, ones on its diagonal and zeros above:
+/* C = Qᵀ C or Q C for the reflectors of one panel V (ones on its diagonal, zeros above):
  * H_1 H_2 ... = I - V (I + D U)⁻¹ D Vᵀ, where D = diag(tau) and U is VᵀV above the diagonal [Joffrain, Low,
  * Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations, revisited"]. */
 static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &panel, const ct__matrix &tau,
@@ -65,7 +64,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
                             failure);
 }
 
-/* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
+/* Qᵀ = ... H_2 H_1 starts with the first panel, Q with the last. */
 ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
     const ct__matrices<3> b(dev, { a, tau, c });
@@ -83,7 +82,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
 
 /* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
-/* out = the largest sum of |r_ij| over a row i, or NaN; R upper triangular. `work` is of its size. */
+/* out = max_i Σ_j |r_ij|, or NaN, for an upper triangular R. `work` has R's size. */
 static void row_norm(const ct__job &b, const ct__matrix &R, const ct__matrix &work, const ct__matrix &out)
 {
     const ct__temporary sums(b, R.rows, 1);

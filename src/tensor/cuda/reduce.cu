@@ -1,5 +1,5 @@
-/* Sums, maxima and logsumexps over any dimensions. All is added up in f64. The exponentials of f64 are in
- * f64, others in f32. The order of operations follows from the shape alone: no atomics. */
+/* Sums, maxima and logsumexps over any dimensions. Accumulation is in f64, exponentials in f64 for f64 and in
+ * f32 for others. The order of operations depends on the shape alone: no atomics. */
 #include "loop.cuh"
 
 #include <math.h>
@@ -8,26 +8,26 @@ enum { THREADS = CT__BLOCK };
 
 typedef struct axes {
     int64_t ndim;
-    ct__axis axis[CT_MAX_DIMS]; /* strides of x, and of the output */
+    ct__axis axis[CT_MAX_DIMS]; /* strides: of x, of the output */
 } axes;
 enum { X, OUT };
 
-/* What has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
+/* A partial result: m = Σ x, or m = max x and s = Σ exp(x - m). */
 struct seen {
     double m, s;
 };
 
 typedef struct reduction {
-    axes keep, over;                        /* the last has x's shortest step */
-    int64_t outputs, inputs, piece, pieces; /* inputs: of an output; piece: of these, in one go */
-    int lanes, lane_step; /* threads that share an output, and how far apart they are in the block */
+    axes keep, over;                        /* the last axis has x's shortest stride */
+    int64_t outputs, inputs, piece, pieces; /* inputs: per output; piece: inputs per block */
+    int lanes, lane_step;                   /* threads per output, and their distance in the block */
     int64_t f, dtype;
     const void *x;
     void *out;
     seen *kept; /* [piece][output] */
 } reduction;
 
-/* a and b together; NaN wins, and an infinite maximum is the answer itself. */
+/* Combines a and b. NaN wins; an infinite maximum is the result. */
 static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 {
     if (r.f == CT_REDUCE_SUM) return seen{ a.m + b.m, 0 };
@@ -38,7 +38,8 @@ static __device__ seen both(const reduction &r, const seen &a, const seen &b)
     return seen{ m, s + (second ? a.s : b.s) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
 }
 
-/* Inputs from, from + step, ... of an output whose first element is at `base`, in this order, after `all`. */
+/* Adds the inputs from, from + step, ... of an output, with its first element at `base`, to `all` in
+ * order. */
 template <typename S>
 static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, int64_t from, int64_t to,
                                               int64_t step, seen all)
@@ -57,13 +58,13 @@ template <typename S> static __device__ void put(const reduction &r, int64_t out
     ((S *)r.out)[ct__located<2>(r.keep, output)[OUT]] = (S)y;
 }
 
-/* A block for THREADS / lanes outputs and a piece of their inputs. Lane l of an output takes its inputs l,
- * l + lanes, ...; then the second half of the lanes is added to the first, until one is left. SECOND: the
- * inputs are what the pieces came to. */
+/* A block computes THREADS / lanes outputs from one piece of their inputs. A lane takes every lanes-th input;
+ * then the second half of the lanes is added to the first until one is left. SECOND: the inputs are the
+ * pieces' results. */
 template <typename S, bool SECOND> static __global__ void reduce_kernel(reduction r)
 {
     CT__SHARED(seen, room, [THREADS]);
-    const int t = (int)threadIdx.x, width = THREADS / r.lanes, /* outputs side by side */
+    const int t = (int)threadIdx.x, width = THREADS / r.lanes, /* outputs of the block */
         lane = r.lane_step == 1 ? t % r.lanes : t / width, x = r.lane_step == 1 ? t / r.lanes : t % width;
     const int64_t blocks = (r.outputs + width - 1) / width, piece = blockIdx.x / blocks,
                   output = blockIdx.x % blocks * width + x, from = piece * r.piece,
@@ -105,7 +106,7 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     const bool columns = step_out < step_in && r.keep.axis[r.keep.ndim - 1].dim >= CT__WARP;
     const int most = columns ? THREADS / CT__WARP : (int)THREADS;
     while (r.lanes < most && r.lanes * CT__REDUCE_FEW < r.inputs) r.lanes *= 2;
-    r.lane_step = columns ? THREADS / r.lanes : 1; /* neighbours in the block are neighbours in memory */
+    r.lane_step = columns ? THREADS / r.lanes : 1; /* neighbouring threads read neighbours */
     const int64_t pieces = ct__smaller(ct__divide_up(r.inputs, CT__REDUCE_RUN * r.lanes),
                                        ct__divide_up(CT__REDUCE_GRID, r.outputs * r.lanes));
     r.pieces = ct__smaller(pieces < 1 ? 1 : pieces, CT__REDUCE_PIECES);

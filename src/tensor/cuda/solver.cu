@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* A block for each member. failed[member] is the first element of the diagonal, from 1, that is not finite
- * and positive, or what cuSOLVER says, where `info` is given. With exchanges of rows the signs do not count,
- * and the exchanges, which the libraries count from 1, become ours; cuBLAS's are in `narrow`. */
+/* One block per member. failed[member] is the first diagonal element, counted from 1, that is not finite and
+ * positive, or cuSOLVER's verdict if `info` is given. With row exchanges signs do not count, and the
+ * exchanges, which the libraries count from 1, are converted; those of cuBLAS are in `narrow`. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info, const int *narrow,
                                       int64_t *pivots, int64_t *failed)
@@ -24,7 +24,7 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info
     if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
-/* -- by cuBLAS, all members together: in a graph, too ---------------------------------------------------- */
+/* -- by cuBLAS, all members together, also in a graph ---------------------------------------------------- */
 
 ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
@@ -45,7 +45,7 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b.members;
     const ct__addresses of_m(b, m), of_tau(b, tau);
-    int wrong = 0; /* an argument: the status says it, too */
+    int wrong = 0; /* an invalid argument, which the status also reports */
     return CT__ASK(b, "qr",
                    b.dtype == CT_F64 ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
                                      : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
@@ -54,8 +54,7 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
 /* -- by cuSOLVER, one after the other --------------------------------------------------------------------
  * Not in a step: cuSOLVER does not promise that its work can be recorded. */
 
-/* What cuSOLVER works with and in: memory of the device and of the host as it asks for, and its verdict on a
- * member, on the device. */
+/* cuSOLVER's handles, its workspaces on device and host, and its verdict on a member, on the device. */
 struct room {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
@@ -65,8 +64,8 @@ struct room {
     int *info = NULL;
 };
 
-/* sizes(room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
- * nothing to judge. pivot NULL: there are no exchanges. */
+/* sizes(room) queries the workspace sizes; factor(i, a, room) factors member i. failed NULL: nothing is
+ * judged. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
 static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed, Sizes sizes, Factor factor)

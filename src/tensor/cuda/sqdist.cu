@@ -1,4 +1,4 @@
-/* Squared distances between rows: simple until a measurement asks for tiles. */
+/* Squared distances between rows, without tiles. */
 #include "batch.cuh"
 
 /* out_ij = Σ_k (x_ik - y_jk)² */
@@ -23,7 +23,7 @@ ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct
 {
     const ct__matrices<3> b(dev, { x, y, out });
     const ct__matrix *m = b.m;
-    const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
+    const bool by_row = m[2].cs <= m[2].rs; /* else transposed: neighbours write neighbours */
     const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
     return CT__BATCH_EACH("sqdist", b, sqdist_kernel, ct__entries(b, to), first, second, to);
 }

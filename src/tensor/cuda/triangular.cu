@@ -1,12 +1,12 @@
-/* trsm, trmm, trtri, lauum: by halves, so that nearly all the work is in gemm, down to tiles. */
+/* trsm, trmm, trtri and lauum by halves down to tiles, so that nearly all the work is in gemm. */
 #include "batch.cuh"
 
 enum { BLOCK = CT__TRIANGLE_BLOCK };
 
 /* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
-/* By cuBLAS; of many matrices the solution alone. A row-major triangle is to it the other one transposed, a
- * row-major B turns the sides. */
+/* One triangle by cuBLAS; for many matrices only solving. cuBLAS reads a row-major triangle as the other one,
+ * transposed, and a row-major B exchanges the sides. */
 static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit, double alpha,
                            const ct__matrix &M, const ct__matrix &B)
 {
@@ -36,7 +36,7 @@ static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit
                              : call(cublasStrsm_64, cublasStrmm_64, cublasStrsmBatched_64, (float)alpha);
 }
 
-/* Of many matrices: a product with the whole of each, zeros beside the triangle. */
+/* For many matrices: a product with the whole of each, with zeros beside the triangle. */
 static ct_status multiply(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
                           const ct__matrix &B)
 {
@@ -46,10 +46,10 @@ static ct_status multiply(const ct__job &b, bool lower, bool unit, double alpha,
     return ct__gemm(b, alpha, T.m, X.m, 0, B);
 }
 
-/* B = alpha M⁻¹ B or alpha M B, of many matrices by halves. Where M is lower:
+/* B = alpha M⁻¹ B or alpha M B for many matrices, by halves. For a lower M:
  *     solve:     X1 = alpha M11⁻¹ B1,  then  X2 = M22⁻¹ (alpha B2 - M21 X1)
  *     multiply:  B2 = alpha M22 B2 + alpha M21 B1,  then  B1 = alpha M11 B1
- * and likewise from the other end where it is upper. */
+ * and likewise from the other end for an upper M. */
 ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
                     const ct__matrix &M, const ct__matrix &B)
 {
@@ -71,7 +71,7 @@ ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, 
     return ct__apply(b, action, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
 }
 
-/* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
+/* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ, so everything is applied from the left, to transposed views. */
 static ct_status run(ct_device *dev, ct__action action, unsigned flags, double alpha, const ct_view *t,
                      ct_view *x)
 {
@@ -96,7 +96,7 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_v
 
 /* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
 
-/* M L = I, solved for: by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
+/* Solves M L = I by rows, as L⁻ᵀL⁻¹ needs it (docs/ops/inverse.md). */
 static ct_status invert_block(const ct__job &b, const ct__matrix &L)
 {
     const ct__temporary M(b, L.rows, L.rows);
@@ -112,11 +112,11 @@ static ct_status square_block(const ct__job &b, const ct__matrix &L)
     return ct__syrk(b, 1, ct__turned(T.m), 0, L);
 }
 
-/* By halves, of which the one that the other needs as it was is the last:
- *     [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
- *     M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md)
+/* By halves; a half that the other one still reads is changed last:
+ *     [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21, solved instead of multiplied by M11, so
+ *     that M L - I is small, as L⁻ᵀL⁻¹ needs it (docs/ops/inverse.md).
  *     LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22]
- * One matrix has larger blocks than each of many, as there are no others to keep the GPU busy. */
+ * A single matrix gets larger blocks, because no other members keep the GPU busy. */
 ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L)
 {
     const bool invert = change == CT__INVERT;
