@@ -185,11 +185,12 @@ CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, doub
  * dimensions broadcast; r may also be a column (n, 1). theta, X, r and noise get gradients. The kernel must
  * be bound, and must not change while the tape uses it. If C is not positive definite, or only by pivots of
  * the size of rounding (16 units), the result is NaN and flagged (tape.h); of a batch only that member is.
- * This op adds no jitter. Memory: one packed triangle of n(n+1)/2 numbers, until the op returns. If a
- * gradient is wanted, it is computed at once from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r, and a sweep only scales it.
- * A recorded sweep composes it from ops and takes some n×n arrays for each member. On the CPU the threads
- * share a batch's members of up to 1000 points, each with a triangle of its own. A member's value and
- * gradient have the same bits as in a call of its own. [Rasmussen & Williams 2006, eqs 2.30, 5.9] */
+ * This op adds no jitter. Memory: one packed triangle of n(n+1)/2 numbers, or up to 600 rows a square of n²,
+ * until the op returns. If a gradient is wanted, it is computed at once from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r,
+ * and a sweep only scales it. A recorded sweep composes it from ops and takes some n×n arrays for each
+ * member. On the CPU the threads share a batch's members of up to 1000 points, each with a triangle of its
+ * own. A member's value and gradient have the same bits as in a call of its own. [Rasmussen & Williams 2006,
+ * eqs 2.30, 5.9] */
 CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* The accuracy of a value in mixed precision, with C = L (I + E) Lᵀ and the factor L in f32. */
