@@ -72,6 +72,7 @@ done
 that 'one factor is in the file once' sh -c '[ $(wc -c <shared.2.ctgp) -lt $(($(wc -c <each.2.ctgp) * 3 \
     / 4)) ]'
 ok 'info has the parameters in the units of an output' '^target +high' "$ctgp" info shared.ctgp --output high
+ok 'whose values are standardised' '^standardize  yes$' "$ctgp" info shared.ctgp --output high
 near 'a variance 49 times as large' "$("$ctgp" info shared.ctgp --output high | awk '/scale.variance/ { \
     print $2 }')" \
     "49 * $("$ctgp" info shared.ctgp --output low | awk '/scale.variance/ { print $2 }')" 0.01

@@ -158,6 +158,8 @@ static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
     ct_column *columns = ct__gp_copy_columns(o->device, &named, gp->d);
     if (!columns) return CT_ENOMEM;
     ct__gp_take_columns(gp, columns);
+    const bool inputs = gp->options.standardize == CT_STANDARDIZE_INPUTS;
+    gp->options.standardize = inputs ? CT_STANDARDIZE_BOTH : CT_STANDARDIZE_OUTPUTS;
     gp->y_shift = o->shift[j];
     gp->y_scale = gp->y_spread = o->scale[j];
     gp->log_units = o->kind == CT_OUTPUTS_SHARED ? 0 : gp->log_units - (double)gp->n * log(gp->y_scale);
