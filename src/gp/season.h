@@ -30,6 +30,9 @@ void ct__periodogram(const ct__series *s, double first, double step, int64_t m, 
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count);
 
+/* Twice the median distance of neighbours: data at these x cannot tell a shorter period from a longer one. 0
+ * for few different x. Sorts and overwrites x. */
+double ct__shortest_period(int64_t n, double *x);
 /* ct_find_seasons of the transformed y. */
 ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
                               ct_transform_kind transform, ct_season season[CT_SEASONS], int *count);

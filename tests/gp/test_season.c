@@ -297,8 +297,11 @@ static void periods_begin_at_seasons(void **state)
     assert_close(first_period(&s, "periodic(period=90) + periodic", "periodic#2.period"), second, 1e-6, 0);
     assert_close(first_period(&s, "periodic + periodic(period=90!)", "periodic.period"), second, 1e-6, 0);
     assert_close(first_period(&s, "periodic(period=11)", "periodic.period"), 11, 1e-12, 0);
-    ct_gp *gp = gp_of(&none, "periodic", NULL); /* as before: a standard deviation of the column */
+    /* without a season a standard deviation of the column, and no period that the rows cannot tell */
+    ct_gp *gp = gp_of(&none, "periodic + periodic(period=0.3)", NULL);
     assert_close(gp_get(gp, "periodic.period"), sqrt((60.0 * 60 - 1) / 12), 1e-9, 0);
+    assert_close(ct_gp_param(gp, ct_gp_find(gp, "periodic.period"))->lower, 2, 1e-9, 0);
+    assert_true(!(ct_gp_param(gp, ct_gp_find(gp, "periodic#2.period"))->lower > 0));
     ct_gp_free(gp);
     gp_data_free(&s);
     gp_data_free(&none);

@@ -18,35 +18,41 @@ static bool is_told(const ct_param *p)
     return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
 }
 
-/* The seasons of input `column`, with periods in its units. */
-static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count)
+/* The seasons of input `column`, and the shortest period that its rows can tell, in its units. */
+static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count,
+                      double *shortest)
 {
     double *x = ct__gp_doubles(gp->X), *y = x ? ct__gp_doubles(gp->detrended ? gp->detrended : gp->y) : NULL;
     for (int64_t i = 0; y && i < gp->n; i++) x[i] = x[i * gp->d + column];
     const ct_status s =
         y ? ct__find_seasons(gp->device, gp->n, x, y, season, count) : ct_last_status(gp->device);
     for (int k = 0; k < *count; k++) season[k].period *= gp->scale[column];
+    *shortest = s ? 0 : gp->scale[column] * ct__shortest_period(gp->n, x);
     free(x);
     free(y);
     return s;
 }
 
-/* Each period of the column that has no start of its own begins at a season that no other has. */
+/* Each period of the column that has no start of its own begins at a season that no other has, and is bounded
+ * by what the rows can tell: a shorter one would be an alias. */
 static ct_status begin(ct_gp *gp, int64_t column)
 {
     ct_season season[CT_SEASONS];
     bool told[CT_SEASONS] = { false };
     int count = 0;
-    const ct_status s = find(gp, column, season, &count);
+    double shortest = 0;
+    const ct_status s = find(gp, column, season, &count, &shortest);
     for (int64_t i = 0; i < gp->n_kernel && count; i++) {
         const ct_param *p = &gp->param[i];
         for (int k = 0; k < count && is_period(p, column) && is_told(p); k++)
             told[k] = told[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
     }
-    for (int64_t i = 0, k = 0; i < gp->n_kernel && count; i++) {
-        if (!is_period(&gp->param[i], column) || is_told(&gp->param[i])) continue;
+    for (int64_t i = 0, k = 0; i < gp->n_kernel; i++) {
+        ct_param *p = &gp->param[i];
+        if (!is_period(p, column) || is_told(p)) continue;
         while (k < count && told[k]) k++;
-        if (k < count) gp->param[i].value = season[k++].period;
+        if (k < count) p->value = season[k++].period;
+        p->value = fmax(p->value, p->lower = shortest);
     }
     return s;
 }
