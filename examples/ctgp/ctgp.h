@@ -364,9 +364,9 @@ void json_seasons(const ct_season *season, int count);
  * chosen, has no part. */
 void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
 
-/* -- train.c: fitting with progress on stderr -- */
+/* -- train.c: fits -- */
 
-/* Of all the searches that it took, and the seasons that were found before them. */
+/* What all searches of a fit took, and the seasons that were found before them. */
 typedef struct effort {
     int iterations, evaluations, starts;
     double seconds;
@@ -374,14 +374,19 @@ typedef struct effort {
     int seasons;
 } effort;
 
-/* How a search is watched. */
+typedef enum progress {
+    PROGRESS_LINE, /* on a terminal one line, which is rewritten */
+    PROGRESS_NONE,
+    PROGRESS_EACH, /* a line for each iteration */
+} progress;
+
 typedef struct patience {
-    bool quiet;   /* without progress */
+    progress progress;
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
 /* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
- * `kernel` is NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns
+ * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. Returns
  * GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e);

@@ -27,8 +27,9 @@ int fit_read_settings(int argc, char **argv, settings *s)
 {
     const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
                *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
-               *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *limit = NULL,
-               *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL, *transform = NULL;
+               *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *verbose = NULL,
+               *limit = NULL, *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL,
+               *transform = NULL;
     const option options[] = {
         { "--target", "A,B,...", "column to learn, or several (required)", &s->target },
         { "--outputs", "KIND",
@@ -80,6 +81,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest", &most },
         { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
         { "--quiet", NULL, "no progress on standard error", &quiet },
+        { "--verbose", NULL, "a line of progress for each iteration, also where there is no terminal",
+          &verbose },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &s->device },
         { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
@@ -101,7 +104,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
             "Kernels: " KERNELS ", combined by\n"
             "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
             "'ctgp help kernels' tells what they are, with recipes.\n"
-            "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
+            "Progress is shown on a terminal. Ctrl-C ends the search and keeps the best model so far.\n"
             "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",
         .n_positional = 1,
         .options = options,
@@ -132,6 +135,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
         result =
             fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
     if (result != GO_ON) return result;
+    if (quiet && verbose) return fail(CODE_USAGE, "--quiet and --verbose: give one of them");
     if ((s->limits.lower || s->limits.upper) && !s->kernel)
         return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
                     s->limits.lower ? "--lower" : "--upper");
@@ -181,7 +185,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
     s->fit.restarts = (int)r;
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
-    s->patience.quiet = quiet;
+    s->patience.progress = quiet ? PROGRESS_NONE : verbose ? PROGRESS_EACH : PROGRESS_LINE;
     s->dtype = t ? CT_F32 : CT_F64;
     result = s->model ? GO_ON : name_model(s);
     if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);

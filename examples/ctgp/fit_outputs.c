@@ -75,7 +75,7 @@ static int learn_each(const settings *s, const frame *f, const int64_t *cols, in
     int result = own && models ? GO_ON : fail(CODE_MEMORY, "no memory for %lld models", (long long)p);
     for (int64_t j = 0; j < p && result == GO_ON; j++) {
         columns_of(cols, d, j, own);
-        if (!s->patience.quiet) fprintf(stderr, "ctgp: %s\n", s->targets[j]);
+        if (s->patience.progress != PROGRESS_NONE) fprintf(stderr, "ctgp: %s\n", s->targets[j]);
         result = fit_learn(s, f, own, d, *options, &l[j]);
         models[j] = l[j].gp;
     }

@@ -40,10 +40,11 @@ for c in fit predict loo compare sample append info plot; do
 done
 line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
 ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
-that 'progress: plain lines where there is no terminal' \
-    grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
 that 'each covariance it tries has its AICc' test "$(grep -cE '^ctgp: scale .*: AICc -?[0-9.]+$' err)" -eq 3
-that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
+that 'and is all progress where there is no terminal' test "$(grep -vc AICc err)" -eq 0
+ok 'fit --verbose' "${line}train.ctgp\$" "${fit[@]}" train.csv --verbose
+that 'has a line for each iteration' grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
+that 'without carriage returns' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
@@ -165,7 +166,7 @@ that 'model' cmp s1 s2
 
 ok 'fit a noisy line' . "${fit[@]}" line.csv
 ok 'what follows the noise alone is left out' 'kernel +linear \+ scale \* matern32$' "$ctgp" info line.ctgp
-ok 'fit with further starts' . "${fit[@]}" train.csv --restarts 1 --model s1.ctgp
+ok 'fit with further starts' . "${fit[@]}" train.csv --restarts 1 --model s1.ctgp --verbose
 that 'progress names the start' grep -qE ':  start 2/2  iteration [1-9]' err
 
 # Fifty columns, of which four matter, and 75 rows to learn from: the intervals must hold new rows.
@@ -610,7 +611,7 @@ for kernel in '' 'scale * rbf(ard)'; do
     rm -f long.log
     ok "a long fit, ${kernel:-of a kernel that is chosen}" 'n=150' "${long[@]}" --model whole.ctgp
     for lines in 2 9; do
-        python3 - "$lines" "${long[@]}" --model resumed.ctgp --checkpoint long.log <<'PYTHON'
+        python3 - "$lines" "${long[@]}" --model resumed.ctgp --checkpoint long.log --verbose <<'PYTHON'
 import fcntl, subprocess, sys
 p = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
 fcntl.fcntl(p.stderr, 1031, 4096) # F_SETPIPE_SZ: it waits when some 40 more lines are not read
@@ -721,7 +722,7 @@ waves 900 >slow.csv
 cat >interrupt.py <<'PYTHON'
 import signal, subprocess, sys, time
 ctgp, table, moment, signals, *options = sys.argv[1:]
-p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options],
+p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", "--verbose", *options],
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 def caught():
@@ -749,6 +750,8 @@ bad 'a time limit of nothing' 1 "time-limit: '0' is no whole number" "$ctgp" fit
     --time-limit 0
 ok 'without progress' '^n=40 ' "${fit[@]}" train.csv --quiet
 that 'there is none' test ! -s err
+bad 'without progress, and with all of it' 1 'quiet and --verbose: give one' "${fit[@]}" train.csv --quiet \
+    --verbose
 
 # So does SIGTERM, and the model says that it is not finished. Before the first iteration the old model stays.
 # A second signal ends the program.
@@ -773,7 +776,7 @@ awk 'BEGIN { OFS = ","; print "x", "y"
              for (i = 0; i < 100000; i++) print i * 7919 % 100003 / 1e4, sin(i % 997) }' >scored.csv
 cat >second.py <<'PYTHON'
 import os, signal, subprocess, sys, time
-fit = "fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp"
+fit = "fit scored.csv --target y --max-rows 1500 --kernel rbf --model scored.ctgp --verbose"
 p = subprocess.Popen([sys.argv[1], *fit.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                      text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 for line in p.stderr:

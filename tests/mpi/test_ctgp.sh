@@ -23,11 +23,11 @@ same() { # FILE FILE: equal but for where a search ends
 result() { sed -n '$s/\(nlml=[-0-9]*\.[0-9]\{3\}\).*/\1/p'; }
 
 that 'one process fits' "$ctgp" fit t.csv --target y --model one.ctgp
-"$ctgp" fit t.csv --target y --model one.ctgp 2>err | result >one
+"$ctgp" fit t.csv --target y --model one.ctgp --verbose 2>err | result >one
 begun=$(grep -c 'iteration 0 ' err)
 that 'and says so' grep -q '^n=150 .* nlml=' one
 for n in 2 3 4; do
-    "$@" -n $n "$ctgp" fit t.csv --target y --model many.ctgp 2>err | result >many
+    "$@" -n $n "$ctgp" fit t.csv --target y --model many.ctgp --verbose 2>err | result >many
     that "$n processes find the same model" cmp one many
     that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -eq "$begun"
     that 'with its factor' test "$(wc -c <many.ctgp)" -eq "$(wc -c <one.ctgp)"
@@ -83,7 +83,8 @@ that 'which says what to do' grep -q 'several outputs, .*: leave mpirun out' err
 awk 'BEGIN { srand(9); print "a,y"
     for (i = 0; i < 3000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >large.csv
 dies() {
-    "$@" -n 3 "$ctgp" fit large.csv --target y --model large.ctgp --kernel 'scale * rbf' >out 2>err &
+    "$@" -n 3 "$ctgp" fit large.csv --target y --model large.ctgp --kernel 'scale * rbf' --verbose \
+        >out 2>err &
     started=$!
     for _ in $(seq 100); do
         grep -q 'iteration 0' err && break

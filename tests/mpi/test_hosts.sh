@@ -69,7 +69,7 @@ fit $four t.csv --model four.ctgp >four 2>err
 that 'four hosts fit' test -n "$(value four)"
 that 'as one process does' test "$(value one)" = "$(value four)"
 
-fit $four t.csv --model cut.ctgp --checkpoint point >out 2>err &
+fit $four t.csv --model cut.ctgp --checkpoint point --verbose >out 2>err &
 for _ in $(seq 300); do
     grep -q '^iteration 1 ' err && break
     sleep 0.1
