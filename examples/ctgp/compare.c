@@ -130,57 +130,56 @@ static verdict judge(const side *a, const side *b)
 /* -1: A is better, 1: B is, by two standard errors; 0: that cannot be said. */
 static int better(difference d) { return fabs(d.mean) > 2 * d.error ? (d.mean > 0 ? -1 : 1) : 0; }
 
-static void print_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows, FILE *to)
+static void print_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows)
 {
     const int by[2] = { better(v->square), better(v->density) };
     const char *name[] = { a->path, b->path };
-    fprintf(to, "%-28s %-12s %s\n", left_out_rows ? "leave-one-out" : "", "rmse", "nlpd");
-    for (int k = 0; k < 2; k++) fprintf(to, "%-28s %-12.6g %.6g\n", name[k], v->rmse[k], v->nlpd[k]);
-    fprintf(to,
-            "B less A, a row: squared error %.4g +- %.2g, nlpd %.4g +- %.2g (standard errors of %lld rows)\n",
-            v->square.mean, v->square.error, v->density.mean, v->density.error, (long long)v->n);
+    printf("%-28s %-12s %s\n", left_out_rows ? "leave-one-out" : "", "rmse", "nlpd");
+    for (int k = 0; k < 2; k++) printf("%-28s %-12.6g %.6g\n", name[k], v->rmse[k], v->nlpd[k]);
+    printf("B less A, a row: squared error %.4g +- %.2g, nlpd %.4g +- %.2g (standard errors of %lld rows)\n",
+           v->square.mean, v->square.error, v->density.mean, v->density.error, (long long)v->n);
     if (by[0] && by[0] == by[1])
-        fprintf(to, "%s is better, in its means and in its densities\n", name[by[0] > 0]);
+        printf("%s is better, in its means and in its densities\n", name[by[0] > 0]);
     else if (by[0] && by[1])
-        fprintf(to, "%s has the better means, %s the better densities\n", name[by[0] > 0], name[by[1] > 0]);
+        printf("%s has the better means, %s the better densities\n", name[by[0] > 0], name[by[1] > 0]);
     else if (by[0])
-        fprintf(to, "%s has the better means; of the densities these rows cannot tell\n", name[by[0] > 0]);
+        printf("%s has the better means; of the densities these rows cannot tell\n", name[by[0] > 0]);
     else if (by[1])
-        fprintf(to, "%s has the better densities; of the means these rows cannot tell\n", name[by[1] > 0]);
+        printf("%s has the better densities; of the means these rows cannot tell\n", name[by[1] > 0]);
     else
-        fprintf(to, "these rows cannot tell which is better: no difference is beyond two standard errors\n");
+        printf("these rows cannot tell which is better: no difference is beyond two standard errors\n");
 }
 
-static void json_difference(const char *name, difference d)
+static void json_difference(json *j, const char *name, difference d)
 {
-    static const char *const winner[] = { "\"A\"", "null", "\"B\"" };
-    printf("\"%s\": {\"mean\": ", name);
-    json_number(stdout, d.mean);
-    printf(", \"standard_error\": ");
-    json_number(stdout, d.error);
-    printf(", \"better\": %s}", winner[better(d) + 1]);
+    static const char *const winner[] = { "A", NULL, "B" };
+    json_open(j, name, '{');
+    json_number(j, "mean", d.mean);
+    json_number(j, "standard_error", d.error);
+    json_string(j, "better", winner[better(d) + 1]);
+    json_close(j, '}');
 }
 
 static void json_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows)
 {
-    printf("{\"n\": %lld, \"leave_one_out\": %s", (long long)v->n, left_out_rows ? "true" : "false");
+    json j = { .to = stdout };
+    json_open(&j, NULL, '{');
+    json_whole(&j, "n", v->n);
+    json_flag(&j, "leave_one_out", left_out_rows);
     for (int k = 0; k < 2; k++) {
-        printf(", \"%c\": {\"model\": ", "AB"[k]);
-        json_string(stdout, k ? b->path : a->path);
-        printf(", \"rmse\": ");
-        json_number(stdout, v->rmse[k]);
-        printf(", \"nlpd\": ");
-        json_number(stdout, v->nlpd[k]);
-        printf("}");
+        json_open(&j, k ? "B" : "A", '{');
+        json_string(&j, "model", k ? b->path : a->path);
+        json_number(&j, "rmse", v->rmse[k]);
+        json_number(&j, "nlpd", v->nlpd[k]);
+        json_close(&j, '}');
     }
-    printf(", ");
-    json_difference("squared_error", v->square);
-    printf(", ");
-    json_difference("nlpd", v->density);
-    printf("}\n");
+    json_difference(&j, "squared_error", v->square);
+    json_difference(&j, "nlpd", v->density);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
-static int compare(side *a, side *b, const char *table, const ct_csv_options *how, bool json)
+static int compare(side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
 {
     int result = GO_ON;
     if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
@@ -195,10 +194,7 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
         return fail(CODE_DATA,
                     "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
                     table ? table : a->path, (long long)v.n);
-    if (json)
-        json_verdict(&v, a, b, !table);
-    else
-        print_verdict(&v, a, b, !table, stdout);
+    (as_json ? json_verdict : print_verdict)(&v, a, b, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);
     return CODE_OK;
@@ -221,7 +217,7 @@ static void release(side *s)
 
 int run_compare(int argc, char **argv)
 {
-    const char *device = NULL, *json = NULL, *unseen = NULL, *output = NULL, *paths[3];
+    const char *device = NULL, *as_json = NULL, *unseen = NULL, *output = NULL, *paths[3];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -229,7 +225,7 @@ int run_compare(int argc, char **argv)
         DIALECT_OPTIONS(d),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device },
-        { "--json", NULL, "the result as one line of JSON", &json },
+        { "--json", NULL, "the result as one line of JSON", &as_json },
     };
     const command c = {
         .name = "compare",
@@ -256,7 +252,7 @@ int run_compare(int argc, char **argv)
     side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
     result = open_side(&a, device, output);
     if (result == GO_ON) result = open_side(&b, device, output);
-    if (result == GO_ON) result = compare(&a, &b, paths[2], &how, json != NULL);
+    if (result == GO_ON) result = compare(&a, &b, paths[2], &how, as_json != NULL);
     release(&a);
     release(&b);
     return result;

@@ -69,6 +69,40 @@ int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
 
+/* -- names.c: words for what the library counts -- */
+
+/* "scale * rbf(ard)", ...; into `text`. */
+const char *kernel_text(const ct_gp *gp, char *text, size_t size);
+const char *kind_name(ct_column_kind kind);
+const char *outputs_name(ct_outputs_kind kind); /* "each", "shared", "joint" */
+const char *precision_name(ct_precision precision);
+const char *objective_name(ct_fit_objective objective);
+const char *optimizer_name(ct_optimizer optimizer);
+const char *standardize_name(ct_gp_standardize standardize);
+const char *noise_kind(ct_gp_noise noise);
+const char *prior_name(ct_prior_kind kind);
+
+/* -- json.c: one line of JSON, its commas where they belong -- */
+
+typedef struct json {
+    FILE *to;
+    bool more; /* a comma comes before the next value */
+} json;
+
+/* Each writes a value with its name, NULL for that of a list or for the whole line. */
+void json_open(json *j, const char *name, char bracket); /* '{' or '[' */
+void json_close(json *j, char bracket);
+void json_string(json *j, const char *name, const char *text); /* NULL: null */
+void json_number(json *j, const char *name, double value);     /* null where it is not finite */
+void json_whole(json *j, const char *name, int64_t value);
+void json_flag(json *j, const char *name, bool value);
+/* {"kind": "each", "outputs": [, without the kind for NULL. */
+void json_outputs(json *j, const char *kind);
+/* Ends the line, of several outputs with their list. */
+void json_end(json *j, bool several);
+/* A value as printf writes it. */
+void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
+
 /* -- dialect.c: how tables are written, where an option says so -- */
 
 typedef struct dialect {
@@ -283,6 +317,8 @@ typedef struct score {
 } score;
 
 score prediction_score(const prediction *p);
+/* "n": 20, "rmse": 0.1, ... */
+void json_score(json *j, score s);
 /* Squared error and minus the log density of each chosen row; NaN where the target has no value. */
 void prediction_losses(const prediction *p, double *square, double *nlpd);
 
@@ -359,7 +395,7 @@ void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 /* A line each on standard error; where somebody asked for them, also that there are none. */
 void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
-void json_seasons(const ct_season *season, int count);
+void json_seasons(json *j, const ct_season *season, int count);
 /* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or
  * chosen, has no part. */
 void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
@@ -423,7 +459,7 @@ void outliers_free(outliers *o);
 /* One line, where there are such rows. */
 void print_outliers(const outliers *o, const char *heading);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(const outliers *o);
+void json_outliers(json *j, const outliers *o);
 
 /* -- sensitivity.c: what a model owes to each feature -- */
 
@@ -439,7 +475,7 @@ int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed);
 void sensitivity_free(sensitivity *s);
 void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
-void json_sensitivity(const sensitivity *s, const ct_gp *gp);
+void json_sensitivity(json *j, const sensitivity *s, const ct_gp *gp);
 
 /* -- info_columns.c: what the inputs stand for -- */
 
@@ -451,8 +487,10 @@ typedef struct column_range {
 int read_ranges(ct_gp *gp, column_range **range);
 /* A parameter's value, with its unit where that is a time: "22.06 days". */
 const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
+/* "parameters": { name: value, ... } */
+void json_parameters(json *j, const ct_gp *gp);
 void print_columns(const ct_gp *gp, const column_range *range);
-void json_columns(const ct_gp *gp, const column_range *range);
+void json_columns(json *j, const ct_gp *gp, const column_range *range);
 
 /* -- trend.c: the mean -- */
 
@@ -473,16 +511,7 @@ typedef struct trend {
 int read_trend(ct_gp *gp, trend *t);
 /* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
 void print_trend(const ct_gp *gp, const trend *t);
-void json_trend(const ct_gp *gp, const trend *t);
-
-/* -- json.c -- */
-
-void json_string(FILE *out, const char *text);
-void json_number(FILE *out, double value); /* null where it is not finite */
-/* "n": 20, "rmse": 0.1, ... */
-void json_score(FILE *out, score s);
-/* "parameters": { name: value, ... } */
-void json_parameters(FILE *out, const ct_gp *gp);
+void json_trend(json *j, const ct_gp *gp, const trend *t);
 
 /* -- the commands; each returns an exit code -- */
 
@@ -496,9 +525,5 @@ int run_sample(int argc, char **argv);
 int run_append(int argc, char **argv);
 
 /* "scale * rbf(ard)", ...; into `text`. */
-const char *kernel_text(const ct_gp *gp, char *text, size_t size);
-const char *kind_name(ct_column_kind kind);
-const char *outputs_name(ct_outputs_kind kind); /* "each", "shared", "joint" */
-const char *precision_name(ct_precision precision);
 
 #endif

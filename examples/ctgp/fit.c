@@ -13,7 +13,7 @@ void lesson_free(lesson *l)
     *l = (lesson){ 0 };
 }
 
-int fit_tell(const settings *s, const lesson *l, const int64_t *cols)
+int fit_tell(const settings *s, const lesson *l, const int64_t *cols, json *j)
 {
     trend t;
     score test = { 0 };
@@ -21,7 +21,11 @@ int fit_tell(const settings *s, const lesson *l, const int64_t *cols)
     int result = read_trend(l->gp, &t);
     if (result == GO_ON) result = fit_score(&l->f, &l->h, cols, l->gp, &test);
     if (result == GO_ON) result = outliers_find(&far, l->gp, &l->f);
-    if (result == GO_ON) fit_print_result(s, l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test);
+    const fit_result r = { l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test };
+    if (result == GO_ON && s->json)
+        fit_json_result(s, &r, j);
+    else if (result == GO_ON)
+        fit_print_result(s, &r);
     outliers_free(&far);
     return result;
 }
@@ -97,11 +101,12 @@ static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64
                    const ct_gp_options *options)
 {
     lesson l;
+    json j = { .to = stdout };
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     int result = fit_learn(s, f, cols, d, *options, &l);
     if (result == GO_ON && ct_gp_save_with(l.gp, s->model, &how)) result = fail_device(f->device, NULL);
-    if (result == GO_ON) result = fit_tell(s, &l, cols);
-    if (result == GO_ON && s->json) putchar('\n');
+    if (result == GO_ON) result = fit_tell(s, &l, cols, &j);
+    if (result == GO_ON && s->json) json_end(&j, false);
     lesson_free(&l);
     return result;
 }

@@ -56,10 +56,20 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
                     bool missing, held *h, int64_t *all);
 
 void fit_print_parameters(const ct_gp *gp);
-/* The result for one output, of which the parameters are printed unless they are those of all outputs, as
- * text or without the end of the line as JSON. test.n = 0: no row is held back. */
-void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
-                      double nlml, score test);
+
+/* What is told of one output. */
+typedef struct fit_result {
+    ct_gp *gp;
+    const effort *e;
+    const trend *t;
+    const outliers *far;
+    double nlml;
+    score test; /* n = 0: no row is held back */
+} fit_result;
+
+/* Without the parameters where those are of all outputs. */
+void fit_print_result(const settings *s, const fit_result *of);
+void fit_json_result(const settings *s, const fit_result *of, json *j);
 
 /* -- fit_outputs.c: several targets -- */
 
@@ -81,7 +91,7 @@ void lesson_free(lesson *l);
 int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d, ct_gp_options options,
               lesson *l);
 /* Scores and prints a model that is saved. */
-int fit_tell(const settings *s, const lesson *l, const int64_t *cols);
+int fit_tell(const settings *s, const lesson *l, const int64_t *cols, json *j);
 /* *kernel: NULL where none is given. */
 int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
 

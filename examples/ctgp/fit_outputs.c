@@ -13,15 +13,18 @@ static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *own)
 }
 
 /* Of outputs with one model its parameters first, in the units of the standardised outputs. */
-static void begin(const settings *s, const ct_outputs *o, int64_t j)
+static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
 {
-    if (!s->json && !j && s->outputs) {
+    if (s->json) {
+        if (!j) json_outputs(to, outputs_name(s->outputs));
+        return;
+    }
+    if (!j && s->outputs) {
         printf("%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
         fit_print_parameters(ct_outputs_whole(o));
         print_levels(ct_outputs_whole(o));
     }
-    if (s->json) printf(j ? ", " : "{\"kind\": \"%s\", \"outputs\": [", outputs_name(s->outputs));
-    if (!s->json) printf("%s:\n", s->targets[j]);
+    printf("%s:\n", s->targets[j]);
 }
 
 /* Its rows, of which joint outputs learn those that have their value. free *rows in any case. */
@@ -37,13 +40,14 @@ static int keep_known(frame *f, int64_t target, int64_t **rows)
 }
 
 /* Scores and prints output j, of the columns `own`. */
-static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own, int64_t d)
+static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own, int64_t d,
+                       json *to)
 {
     int64_t *rows = NULL;
     one.gp = ct_outputs_model(o, j);
     int result = one.gp ? keep_known(&one.f, own[d], &rows) : fail_device(ct_outputs_device(o), NULL);
-    if (result == GO_ON) begin(s, o, j);
-    if (result == GO_ON) result = fit_tell(s, &one, own);
+    if (result == GO_ON) begin(s, o, j, to);
+    if (result == GO_ON) result = fit_tell(s, &one, own, to);
     free(rows);
     return result;
 }
@@ -51,6 +55,7 @@ static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, 
 /* Saves the outputs, then scores and prints each. */
 static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
+    json to = { .to = stdout };
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
     int result = own ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
@@ -58,9 +63,9 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
         result = fail_device(ct_outputs_device(o), NULL);
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
         columns_of(cols, d, j, own);
-        result = tell_output(s, o, j, l[s->outputs ? 0 : j], own, d);
+        result = tell_output(s, o, j, l[s->outputs ? 0 : j], own, d, &to);
     }
-    if (s->json && result == GO_ON) printf("]}\n");
+    if (s->json && result == GO_ON) json_end(&to, true);
     free(own);
     return result;
 }

@@ -21,49 +21,58 @@ void fit_print_parameters(const ct_gp *gp)
     }
 }
 
-void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend *t, const outliers *far,
-                      double nlml, score test)
+void fit_json_result(const settings *s, const fit_result *of, json *j)
 {
-    ct_fit_report r = ct_gp_report(gp);
-    long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    const ct_fit_report r = ct_gp_report(of->gp);
+    const effort *e = of->e;
     char text[1024];
-    if (s->json) {
-        printf("{\"model\": ");
-        json_string(stdout, s->model);
-        printf(", \"kernel\": ");
-        json_string(stdout, kernel_text(gp, text, sizeof text));
-        printf(", \"mean\": ");
-        json_string(stdout, mean_text(gp, text, sizeof text));
-        printf(", \"transform\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ",
-               ct_transform_name(ct_gp_transform(gp).kind), n, d);
-        json_number(stdout, nlml);
-        printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
-               r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
-        printf(", \"starts\": %d, \"in_all\": {\"iterations\": %d, \"evaluations\": %d, \"starts\": %d}, "
-               "\"seconds\": ",
-               r.starts, e->iterations, e->evaluations, e->starts);
-        json_number(stdout, e->seconds);
-        printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
-        json_number(stdout, r.objective_error);
-        printf(", \"failed\": %d, \"jitter\": ", r.failed);
-        json_number(stdout, r.jitter);
-        printf(", ");
-        json_outliers(far);
-        printf(", ");
-        json_trend(gp, t);
-        printf(", ");
-        json_seasons(e->season, e->seasons);
-        printf(", \"test\": %s", test.n ? "{" : "null");
-        if (test.n) json_score(stdout, test);
-        printf("%s, ", test.n ? "}" : "");
-        json_parameters(stdout, gp);
-        printf("}");
-        return;
+    json_open(j, NULL, '{');
+    json_string(j, "model", s->model);
+    json_string(j, "kernel", kernel_text(of->gp, text, sizeof text));
+    json_string(j, "mean", mean_text(of->gp, text, sizeof text));
+    json_string(j, "transform", ct_transform_name(ct_gp_transform(of->gp).kind));
+    json_whole(j, "n", ct_gp_points(of->gp));
+    json_whole(j, "features", ct_gp_dims(of->gp));
+    json_number(j, "nlml", of->nlml);
+    json_whole(j, "iterations", r.iterations);
+    json_whole(j, "evaluations", r.evaluations);
+    json_flag(j, "converged", ct_fit_converged(r.end));
+    json_string(j, "end", ct_fit_end_text(r.end));
+    json_whole(j, "starts", r.starts);
+    json_open(j, "in_all", '{');
+    json_whole(j, "iterations", e->iterations);
+    json_whole(j, "evaluations", e->evaluations);
+    json_whole(j, "starts", e->starts);
+    json_close(j, '}');
+    json_number(j, "seconds", e->seconds);
+    json_string(j, "precision", precision_name(r.precision));
+    json_number(j, "objective_error", r.objective_error);
+    json_whole(j, "failed", r.failed);
+    json_number(j, "jitter", r.jitter);
+    json_outliers(j, of->far);
+    json_trend(j, of->gp, of->t);
+    json_seasons(j, e->season, e->seasons);
+    if (of->test.n) {
+        json_open(j, "test", '{');
+        json_score(j, of->test);
+        json_close(j, '}');
+    } else {
+        json_string(j, "test", NULL);
     }
+    json_parameters(j, of->gp);
+    json_close(j, '}');
+}
+
+void fit_print_result(const settings *s, const fit_result *of)
+{
+    ct_gp *gp = of->gp;
+    const ct_fit_report r = ct_gp_report(gp);
+    const score test = of->test;
+    char text[1024];
     if (ct_gp_transform(gp).kind)
         printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
     if (!s->outputs) fit_print_parameters(gp);
-    print_trend(gp, t);
+    print_trend(gp, of->t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)
@@ -74,10 +83,11 @@ void fit_print_result(const settings *s, ct_gp *gp, const effort *e, const trend
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
-    print_outliers(far, "  outliers                     ");
+    print_outliers(of->far, "  outliers                     ");
     if (test.n)
         printf("  %-28s n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", "rows held back",
                (long long)test.n, test.rmse, test.mae, test.nlpd, test.coverage95);
-    printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
-           r.iterations, r.evaluations, e->seconds, s->model);
+    printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n",
+           (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,
+           of->e->seconds, s->model);
 }

@@ -56,25 +56,23 @@ void print_columns(const ct_gp *gp, const column_range *range)
 
 /* "columns": [{"name": "x", "kind": "category", "levels": ["a", "b"]},
  *             {"name": "t", "kind": "time", "first": "1949-01-01", "last": "1960-12-01"}, ...] */
-void json_columns(const ct_gp *gp, const column_range *range)
+void json_columns(json *j, const ct_gp *gp, const column_range *range)
 {
     char time[CT_TIME_TEXT];
-    printf("\"columns\": [");
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
-        const ct_column *c = ct_gp_input(gp, j);
-        printf("%s{\"name\": ", j ? ", " : "");
-        json_string(stdout, c->name);
-        printf(", \"kind\": \"%s\"", kind_name(c->kind));
-        for (int64_t i = 0; i < c->n_levels; i++) {
-            printf(i ? ", " : ", \"levels\": [");
-            json_string(stdout, c->levels[i]);
-        }
-        if (c->n_levels) putchar(']');
+    json_open(j, "columns", '[');
+    for (int64_t i = 0; i < ct_gp_dims(gp); i++) {
+        const ct_column *c = ct_gp_input(gp, i);
+        json_open(j, NULL, '{');
+        json_string(j, "name", c->name);
+        json_string(j, "kind", kind_name(c->kind));
+        if (c->n_levels) json_open(j, "levels", '[');
+        for (int64_t k = 0; k < c->n_levels; k++) json_string(j, NULL, c->levels[k]);
+        if (c->n_levels) json_close(j, ']');
         for (int k = 0; k < 2 && c->kind == CT_COLUMN_TIME; k++) {
-            ct_time_write(k ? range[j].high : range[j].low, time);
-            printf(", \"%s\": \"%s\"", k ? "last" : "first", time);
+            ct_time_write(k ? range[i].high : range[i].low, time);
+            json_string(j, k ? "last" : "first", time);
         }
-        putchar('}');
+        json_close(j, '}');
     }
-    putchar(']');
+    json_close(j, ']');
 }

@@ -2,6 +2,7 @@
 #include "ctgp.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 /* Bytes of the UTF-8 character at p; 0 where there is none [RFC 3629]. */
 static int utf8_size(const unsigned char *p)
@@ -15,48 +16,99 @@ static int utf8_size(const unsigned char *p)
 }
 
 /* A byte that is not UTF-8 is taken for Latin-1. */
-void json_string(FILE *out, const char *text)
+static void write_string(FILE *to, const char *text)
 {
-    fputc('"', out);
+    fputc('"', to);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         const int size = utf8_size(p);
         if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
+            fprintf(to, "\\%c", *p);
         else if (*p < 0x20 || !size)
-            fprintf(out, "\\u%04x", *p);
+            fprintf(to, "\\u%04x", *p);
         else
-            fwrite(p, 1, (size_t)size, out);
+            fwrite(p, 1, (size_t)size, to);
         p += size ? size : 1;
     }
-    fputc('"', out);
+    fputc('"', to);
 }
 
-void json_number(FILE *out, double value)
+/* What stands before a value. */
+static void begin(json *j, const char *name)
+{
+    if (j->more) fputs(", ", j->to);
+    if (name) write_string(j->to, name);
+    if (name) fputs(": ", j->to);
+    j->more = true;
+}
+
+void json_open(json *j, const char *name, char bracket)
+{
+    begin(j, name);
+    fputc(bracket, j->to);
+    j->more = false;
+}
+
+void json_close(json *j, char bracket)
+{
+    fputc(bracket, j->to);
+    j->more = true;
+}
+
+void json_print(json *j, const char *name, const char *format, ...)
+{
+    va_list values;
+    begin(j, name);
+    va_start(values, format);
+    vfprintf(j->to, format, values);
+    va_end(values);
+}
+
+void json_string(json *j, const char *name, const char *text)
+{
+    begin(j, name);
+    if (text)
+        write_string(j->to, text);
+    else
+        fputs("null", j->to);
+}
+
+void json_number(json *j, const char *name, double value)
 {
     char text[CT_NUMBER_TEXT];
     ct_number_write(value, 17, text);
-    fputs(isfinite(value) ? text : "null", out);
+    json_print(j, name, "%s", isfinite(value) ? text : "null");
 }
 
-void json_score(FILE *out, score s)
+void json_whole(json *j, const char *name, int64_t value) { json_print(j, name, "%lld", (long long)value); }
+
+void json_flag(json *j, const char *name, bool value) { json_print(j, name, value ? "true" : "false"); }
+
+void json_outputs(json *j, const char *kind)
 {
-    static const char *const name[] = { "rmse", "mae", "nlpd", "coverage95" };
-    const double value[] = { s.rmse, s.mae, s.nlpd, s.coverage95 };
-    fprintf(out, "\"n\": %lld", (long long)s.n);
-    for (int k = 0; k < 4; k++) {
-        fprintf(out, ", \"%s\": ", name[k]);
-        json_number(out, value[k]);
-    }
+    json_open(j, NULL, '{');
+    if (kind) json_string(j, "kind", kind);
+    json_open(j, "outputs", '[');
 }
 
-void json_parameters(FILE *out, const ct_gp *gp)
+void json_end(json *j, bool several)
 {
-    fputs("\"parameters\": {", out);
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        if (i) fputs(", ", out);
-        json_string(out, ct_gp_param(gp, i)->name);
-        fputs(": ", out);
-        json_number(out, ct_gp_param(gp, i)->value);
-    }
-    fputc('}', out);
+    fputs(several ? "]}\n" : "\n", j->to);
+    j->more = false;
+}
+
+void json_score(json *j, score s)
+{
+    json_whole(j, "n", s.n);
+    json_number(j, "rmse", s.rmse);
+    json_number(j, "mae", s.mae);
+    json_number(j, "nlpd", s.nlpd);
+    json_number(j, "coverage95", s.coverage95);
+}
+
+void json_parameters(json *j, const ct_gp *gp)
+{
+    json_open(j, "parameters", '{');
+    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+        json_number(j, ct_gp_param(gp, i)->name, ct_gp_param(gp, i)->value);
+    json_close(j, '}');
 }

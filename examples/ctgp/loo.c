@@ -94,52 +94,62 @@ static int write_rows(const task *t, ct_device *device, const left_out *l)
     return result;
 }
 
-/* `target` NULL: the only one. */
-static void print_score(const task *t, const left_out *l, const char *target, bool optimised, FILE *to)
+typedef struct loo_score {
+    double n, rmse, nlpd, coverage95;
+} loo_score;
+
+static loo_score score_of(const left_out *l)
 {
-    double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
-    char folds[48] = "";
+    loo_score s = { .n = (double)l->n };
     for (int64_t i = 0; i < l->n; i++) {
-        square += l->square[i];
-        nlpd -= l->rows[3 * i + 2];
-        inside += l->sigmas[i] <= Z95;
+        s.rmse += l->square[i];
+        s.nlpd -= l->rows[3 * i + 2];
+        s.coverage95 += l->sigmas[i] <= Z95;
     }
-    if (target && t->json) {
-        fputs("{\"target\": ", to);
-        json_string(to, target);
-        fputs(", ", to);
-    } else if (target) {
-        fprintf(to, "%s: ", target);
-    } else if (t->json) {
-        fputc('{', to);
-    }
-    if (t->fold)
-        snprintf(folds, sizeof folds, t->json ? " \"folds\": %lld," : " folds=%lld", (long long)t->n_folds);
-    fprintf(to,
-            t->json ? "\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
-                    : "n=%lld%s rmse=%.6g nlpd=%.6g coverage95=%.4g",
-            (long long)l->n, folds, sqrt(square / n), nlpd / n, inside / n);
-    if (t->json)
-        fprintf(to, ", \"optimised_on\": %s}", optimised ? "true" : "false");
-    else
-        fprintf(to, optimised ? " (optimised on: new rows do worse)\n" : "\n");
+    return (loo_score){ s.n, sqrt(s.rmse / s.n), s.nlpd / s.n, s.coverage95 / s.n };
+}
+
+/* `target` NULL: the only one. */
+static void print_score(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
+{
+    if (target) fprintf(to, "%s: ", target);
+    fprintf(to, "n=%.0f", s.n);
+    if (t->fold) fprintf(to, " folds=%lld", (long long)t->n_folds);
+    fprintf(to, " rmse=%.6g nlpd=%.6g coverage95=%.4g", s.rmse, s.nlpd, s.coverage95);
+    fputs(optimised ? " (optimised on: new rows do worse)\n" : "\n", to);
+}
+
+static void json_loo(json *j, const task *t, loo_score s, const char *target, bool optimised)
+{
+    json_open(j, NULL, '{');
+    if (target) json_string(j, "target", target);
+    json_print(j, "n", "%.0f", s.n);
+    if (t->fold) json_whole(j, "folds", t->n_folds);
+    json_print(j, "rmse", "%.9g", s.rmse);
+    json_print(j, "nlpd", "%.9g", s.nlpd);
+    json_print(j, "coverage95", "%.6g", s.coverage95);
+    json_flag(j, "optimised_on", optimised);
+    json_close(j, '}');
 }
 
 /* One of the model's outputs. */
-static int leave_out(task *t, const model_file *m, int64_t j, source *text)
+static int leave_out(task *t, const model_file *m, int64_t k, source *text, json *j)
 {
-    ct_gp *gp = m->gp[j];
+    ct_gp *gp = m->gp[k];
     left_out l = { 0 };
-    FILE *to = t->out && is_standard(t->out) ? stderr : stdout;
     int result = t->table ? frame_learned(&t->data, gp, text, &t->how) : GO_ON;
     if (result == GO_ON) result = choose_folds(t, gp);
     if (result == GO_ON) result = left_out_make(&l, gp, t->fold);
     if (result == GO_ON && t->out) result = write_rows(t, ct_gp_device(gp), &l);
-    if (result == GO_ON && m->n > 1 && t->json) fputs(j ? ", " : "{\"outputs\": [", to);
-    if (result == GO_ON)
-        print_score(t, &l, m->n > 1 ? ct_gp_output(gp)->name : NULL,
-                    ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, to);
-    if (result == GO_ON && t->json) fputs(m->n == 1 ? "\n" : j + 1 < m->n ? "" : "]}\n", to);
+    if (result == GO_ON) {
+        const char *target = m->n > 1 ? ct_gp_output(gp)->name : NULL;
+        const bool optimised = ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO;
+        if (t->json && target && !k) json_outputs(j, NULL);
+        if (t->json)
+            json_loo(j, t, score_of(&l), target, optimised);
+        else
+            print_score(t, score_of(&l), target, optimised, j->to);
+    }
     left_out_free(&l);
     frame_close(&t->data);
     free(t->fold);
@@ -150,11 +160,13 @@ static int leave_out(task *t, const model_file *m, int64_t j, source *text)
 static int leave_out_all(task *t, const model_file *m)
 {
     source text = { 0 };
+    json j = { .to = t->out && is_standard(t->out) ? stderr : stdout };
     if (m->joint && (t->folds || t->by))
         return fail(CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
                     t->by ? "--by" : "--folds");
     int result = t->table ? source_open(&text, m->device, t->table) : GO_ON;
-    for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = leave_out(t, m, j, &text);
+    for (int64_t k = 0; k < m->n && result == GO_ON; k++) result = leave_out(t, m, k, &text, &j);
+    if (result == GO_ON && t->json) json_end(&j, m->n > 1);
     source_close(&text);
     if (result == GO_ON) tell_joint(m);
     return result == GO_ON ? CODE_OK : result;

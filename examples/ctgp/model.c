@@ -7,27 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *kernel_text(const ct_gp *gp, char *text, size_t size)
-{
-    ct_kernel_print(ct_gp_kernel(gp), false, text, size);
-    return text;
-}
-
-const char *precision_name(ct_precision precision)
-{
-    return precision == CT_PRECISION_MIXED ? "mixed" : "full";
-}
-
-const char *outputs_name(ct_outputs_kind kind)
-{
-    return kind == CT_OUTPUTS_JOINT ? "joint" : kind == CT_OUTPUTS_SHARED ? "shared" : "each";
-}
-
-const char *kind_name(ct_column_kind kind)
-{
-    return kind == CT_COLUMN_CATEGORY ? "category" : kind == CT_COLUMN_TIME ? "time" : "number";
-}
-
 int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);

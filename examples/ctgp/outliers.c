@@ -45,11 +45,18 @@ void print_outliers(const outliers *o, const char *heading)
     printf(": standard deviations from what the other rows predict\n");
 }
 
-void json_outliers(const outliers *o)
+void json_outliers(json *j, const outliers *o)
 {
-    printf("\"outliers\": %s", o->count < 0 ? "null" : "[");
-    for (int64_t i = 0; i < o->count; i++)
-        printf("%s{\"%s\": %lld, \"sigmas\": %.3g}", i ? ", " : "", o->where, (long long)o->list[i].place,
-               o->list[i].sigmas);
-    if (o->count >= 0) printf("]");
+    if (o->count < 0) {
+        json_string(j, "outliers", NULL);
+        return;
+    }
+    json_open(j, "outliers", '[');
+    for (int64_t i = 0; i < o->count; i++) {
+        json_open(j, NULL, '{');
+        json_whole(j, o->where, o->list[i].place);
+        json_print(j, "sigmas", "%.3g", o->list[i].sigmas);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
 }

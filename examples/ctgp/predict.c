@@ -115,38 +115,43 @@ static int write_rows(const model_file *m, const prediction *p, const text_colum
     return result;
 }
 
-/* Without a target the numbers of JSON are null. */
-static void print_score(const prediction *p, const char *target, bool json, FILE *out)
+/* Without a target the numbers are null. */
+static void json_prediction(json *j, const prediction *p, const char *target)
 {
-    score s = prediction_score(p);
-    long long n = s.n, rows = p->data.n_rows;
-    if (json) {
-        fputc('{', out);
-        json_score(out, s);
-        fprintf(out, ", \"rows\": %lld, \"target\": ", rows);
-        if (p->target < 0)
-            fputs("null", out);
-        else
-            json_string(out, target);
-        fputs("}", out);
-    } else if (n)
-        fprintf(out, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", n, s.rmse, s.mae, s.nlpd,
-                s.coverage95);
+    json_open(j, NULL, '{');
+    json_score(j, prediction_score(p));
+    json_whole(j, "rows", p->data.n_rows);
+    json_string(j, "target", p->target < 0 ? NULL : target);
+    json_close(j, '}');
+}
+
+/* Behind the name of one of several outputs. */
+static void print_score(const prediction *p, const char *target, bool several, FILE *out)
+{
+    const score s = prediction_score(p);
+    if (several && (s.n || out == stdout)) fprintf(out, "%s: ", target);
+    if (s.n)
+        fprintf(out, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", (long long)s.n, s.rmse, s.mae,
+                s.nlpd, s.coverage95);
     else if (out == stdout)
-        printf("n=0 rows=%lld: there is no value of the target '%s' to score by\n", rows, target);
+        printf("n=0 rows=%lld: there is no value of the target '%s' to score by\n", (long long)p->data.n_rows,
+               target);
 }
 
 /* Of several outputs a line for each, or "outputs": [...] */
-static void print_scores(const model_file *m, const prediction *p, bool json, FILE *out)
+static void print_scores(const model_file *m, const prediction *p, bool as_json, FILE *out)
 {
-    if (json && m->n > 1) fputs("{\"outputs\": [", out);
-    for (int64_t j = 0; j < m->n; j++) {
-        const char *name = ct_gp_output(m->gp[j])->name;
-        if (json && j) fputs(", ", out);
-        if (!json && m->n > 1 && (out == stdout || prediction_score(&p[j]).n)) fprintf(out, "%s: ", name);
-        print_score(&p[j], name, json, out);
+    json j = { .to = out };
+    const bool several = m->n > 1;
+    if (as_json && several) json_outputs(&j, NULL);
+    for (int64_t k = 0; k < m->n; k++) {
+        const char *name = ct_gp_output(m->gp[k])->name;
+        if (as_json)
+            json_prediction(&j, &p[k], name);
+        else
+            print_score(&p[k], name, several, out);
     }
-    if (json) fputs(m->n > 1 ? "]}\n" : "\n", out);
+    if (as_json) json_end(&j, several);
 }
 
 /* Of all outputs, from one reading of the table. */
@@ -161,7 +166,7 @@ static int predict_all(const model_file *m, const char *path, const ct_csv_optio
 
 int run_predict(int argc, char **argv)
 {
-    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2],
+    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *as_json = NULL, *paths[2],
                *levels = NULL, *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
@@ -175,7 +180,7 @@ int run_predict(int argc, char **argv)
         OUTPUT_OPTION(output),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
-        { "--json", NULL, "the score as JSON", &json },
+        { "--json", NULL, "the score as JSON", &as_json },
     };
     const command c = {
         .name = "predict",
@@ -219,7 +224,7 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) result = write_rows(&m, p, &kept, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
-        print_scores(&m, p, json != NULL, is_standard(out) ? stderr : stdout);
+        print_scores(&m, p, as_json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     free(bands);

@@ -103,19 +103,17 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     if (!count && asked) fprintf(stderr, "ctgp: %s: no season is found\n", column->name);
 }
 
-void json_seasons(const ct_season *season, int count)
+void json_seasons(json *j, const ct_season *season, int count)
 {
-    printf("\"seasons\": [");
+    json_open(j, "seasons", '[');
     for (int i = 0; i < count; i++) {
-        printf("%s{\"period\": ", i ? ", " : "");
-        json_number(stdout, season[i].period);
-        printf(", \"power\": ");
-        json_number(stdout, season[i].power);
-        printf(", \"false_alarm\": ");
-        json_number(stdout, season[i].false_alarm);
-        printf("}");
+        json_open(j, NULL, '{');
+        json_number(j, "period", season[i].period);
+        json_number(j, "power", season[i].power);
+        json_number(j, "false_alarm", season[i].false_alarm);
+        json_close(j, '}');
     }
-    printf("]");
+    json_close(j, ']');
 }
 
 /* The only input, or the only time among them; -1. */

@@ -47,20 +47,20 @@ void print_sensitivity(const sensitivity *s, const ct_gp *gp)
     }
 }
 
-void json_sensitivity(const sensitivity *s, const ct_gp *gp)
+void json_sensitivity(json *j, const sensitivity *s, const ct_gp *gp)
 {
-    const bool known = !s->why[0];
-    printf("\"sensitivity\": %s", known ? "[" : "null");
-    for (int64_t j = 0; j < ct_gp_dims(gp) && known; j++) {
-        printf("%s{\"feature\": ", j ? ", " : "");
-        json_string(stdout, ct_gp_input(gp, j)->name);
-        printf(", \"first\": ");
-        json_number(stdout, s->first[j]);
-        printf(", \"total\": ");
-        json_number(stdout, s->total[j]);
-        printf(", \"loo_nlpd_without\": ");
-        json_number(stdout, s->loss[j]);
-        printf("}");
+    if (s->why[0]) {
+        json_string(j, "sensitivity", NULL);
+        return;
     }
-    if (known) printf("]");
+    json_open(j, "sensitivity", '[');
+    for (int64_t i = 0; i < ct_gp_dims(gp); i++) {
+        json_open(j, NULL, '{');
+        json_string(j, "feature", ct_gp_input(gp, i)->name);
+        json_number(j, "first", s->first[i]);
+        json_number(j, "total", s->total[i]);
+        json_number(j, "loo_nlpd_without", s->loss[i]);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
 }

@@ -53,19 +53,16 @@ void print_trend(const ct_gp *gp, const trend *t)
     }
 }
 
-void json_trend(const ct_gp *gp, const trend *t)
+void json_trend(json *j, const ct_gp *gp, const trend *t)
 {
     char name[256];
-    printf("\"coefficients\": {");
+    json_open(j, "coefficients", '{');
     for (int64_t i = 0; i < t->count; i++) {
         ct_gp_function(gp, i, name, sizeof name);
-        printf("%s", i ? ", " : "");
-        json_string(stdout, name);
-        printf(": {\"value\": ");
-        json_number(stdout, t->value[i]);
-        printf(", \"error\": ");
-        json_number(stdout, t->error[i]);
-        printf("}");
+        json_open(j, name, '{');
+        json_number(j, "value", t->value[i]);
+        json_number(j, "error", t->error[i]);
+        json_close(j, '}');
     }
-    printf("}");
+    json_close(j, '}');
 }
