@@ -14,10 +14,7 @@ static int read_output(frame *f, const model_file *m, source *t, const ct_csv_op
     const ct_gp *gp = m->gp[j];
     const int64_t d = ct_gp_dims(gp);
     int result = frame_model(f, gp, t, how, cols);
-    if (result == GO_ON && cols[d] < 0) {
-        frame_column(f, ct_gp_output(gp)->name);
-        result = CODE_DATA;
-    }
+    if (result == GO_ON) result = frame_needs(f, ct_gp_output(gp)->name);
     if (result == GO_ON) result = frame_complete(f, cols, d + 1);
     if (result == GO_ON) result = check_target(f, cols[d], ct_gp_transform(gp).kind);
     const int64_t rows = ct_table_rows(f->table);
@@ -111,7 +108,7 @@ int run_append(int argc, char **argv)
     const option options[] = {
         { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model_path },
         DIALECT_OPTIONS(d),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+        DEVICE_OPTION(device_name),
     };
     const command c = {
         .name = "append",
@@ -146,5 +143,5 @@ int run_append(int argc, char **argv)
     model_close(&m);
     ct_file_lock_give(lock);
     ct_device_close(device);
-    return result == GO_ON ? CODE_OK : result;
+    return result;
 }

@@ -9,10 +9,7 @@
 static int no_parameter(const ct_gp *gp, const char *flag, const char *name)
 {
     char list[1024] = "";
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        const size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ct_gp_param(gp, i)->name);
-    }
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) add_name(list, sizeof list, ct_gp_param(gp, i)->name);
     return fail(CODE_USAGE, "%s: the model has no parameter '%s'; it has %s", flag, name, list);
 }
 

@@ -43,10 +43,7 @@ static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
     int result = source_open(&t, s->m.device, path);
     if (result == GO_ON) result = prediction_make(&s->p, s->gp, &t, how);
     source_close(&t);
-    if (result == GO_ON && s->p.target < 0) {
-        frame_column(&s->p.data, ct_gp_output(s->gp)->name);
-        result = CODE_DATA;
-    }
+    if (result == GO_ON) result = frame_needs(&s->p.data, ct_gp_output(s->gp)->name);
     if (result == GO_ON) result = make_room(s, ct_table_rows(s->p.data.table));
     if (result != GO_ON) return result;
     const int64_t m = s->p.data.n_rows;
@@ -79,15 +76,14 @@ static int losses_left_out(side *s)
 static int check_targets(const side *a, const side *b)
 {
     const int64_t n = ct_gp_points(a->gp);
-    double *y[2] = { NULL, NULL }, largest = 0;
+    double *x[2] = { NULL, NULL }, *y[2] = { NULL, NULL }, largest = 0;
     bool same = n == ct_gp_points(b->gp);
-    int result = same ? model_targets(a->gp, &y[0]) : GO_ON;
-    if (result == GO_ON && same) result = model_targets(b->gp, &y[1]);
+    int result = same ? model_rows(a->gp, &x[0], &y[0]) : GO_ON;
+    if (result == GO_ON && same) result = model_rows(b->gp, &x[1], &y[1]);
     for (int64_t i = 0; i < n && same && result == GO_ON; i++) largest = fmax(largest, fabs(y[0][i]));
     for (int64_t i = 0; i < n && same && result == GO_ON; i++)
         same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
-    free(y[0]);
-    free(y[1]);
+    for (int k = 0; k < 2; k++) free(x[k]), free(y[k]);
     if (result != GO_ON || same) return result;
     return fail(
         CODE_DATA,
@@ -197,7 +193,7 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
     (as_json ? json_verdict : print_verdict)(&v, a, b, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);
-    return CODE_OK;
+    return GO_ON;
 }
 
 static int open_side(side *s, const char *device, const char *output)
@@ -217,14 +213,14 @@ static void release(side *s)
 
 int run_compare(int argc, char **argv)
 {
-    const char *device = NULL, *as_json = NULL, *unseen = NULL, *output = NULL, *paths[3];
+    const char *device = NULL, *as_json = NULL, *output = NULL, *paths[3];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
-        UNSEEN_OPTION(unseen),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device },
+        UNSEEN_OPTION(d),
+        DEVICE_OPTION(device),
         { "--json", NULL, "the result as one line of JSON", &as_json },
     };
     const command c = {
@@ -244,7 +240,6 @@ int run_compare(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON && paths[2] && is_stream(paths[2]))
         result = fail(CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
                       is_standard(paths[2]) ? "standard input" : paths[2]);

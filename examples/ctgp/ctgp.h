@@ -47,6 +47,12 @@ typedef struct command {
     int n_options;
 } command;
 
+/* The option of every command that computes. */
+#define DEVICE_OPTION(text)                                                             \
+    {                                                                                   \
+        "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &(text) \
+    }
+
 enum { GO_ON = -1 };
 
 /* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
@@ -57,6 +63,9 @@ int parse_whole(const char *name, const char *text, long lowest, long highest, l
 /* A number between 0 and 1, neither included. */
 int parse_share(const char *name, const char *text, double *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
+
+/* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
+void add_name(char *list, size_t size, const char *name);
 
 /* Whether the path leads to a regular file, through links or not. */
 bool is_file(const char *path);
@@ -106,7 +115,7 @@ void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3,
 /* -- dialect.c: how tables are written, where an option says so -- */
 
 typedef struct dialect {
-    const char *separator, *decimal, *header;
+    const char *separator, *decimal, *header, *unseen;
 } dialect;
 
 /* The options of every command that reads a table. */
@@ -118,19 +127,15 @@ typedef struct dialect {
         "--header", "yes|no", "whether the first row holds names; found unless given", &(d).header \
     }
 
-/* Into *how. GO_ON or CODE_USAGE. */
-int parse_dialect(const dialect *d, ct_csv_options *how);
-
-/* The option of every command that predicts at rows of a table. */
-#define UNSEEN_OPTION(text)                                                       \
-    {                                                                             \
-        "--unseen", "error|prior",                                                \
-            "a level that the model has not seen: an error unless given, or the " \
-            "prior",                                                              \
-            &(text)                                                               \
+/* That of commands that predict at rows of a table. */
+#define UNSEEN_OPTION(d)                                                                            \
+    {                                                                                               \
+        "--unseen", "error|prior",                                                                  \
+            "a level that the model has not seen: an error unless given, or the prior", &(d).unseen \
     }
 
-int parse_unseen(const char *text, ct_csv_options *how);
+/* Into *how. GO_ON or CODE_USAGE. */
+int parse_dialect(const dialect *d, ct_csv_options *how);
 /* How the option is to be used that a message of the library asks for; "" for other messages. */
 const char *dialect_remedy(const char *message);
 
@@ -186,12 +191,16 @@ void frame_tell_notes(const frame *f);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
 int64_t frame_column(const frame *f, const char *name);
+/* GO_ON where there is such a column, else CODE_DATA after that message. */
+int frame_needs(const frame *f, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
 /* On standard error, where rows are not chosen: how many, and of how many, into the text. */
 void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
+/* Numbers, for qsort and bsearch. */
+int ascending(const void *a, const void *b);
 /* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
@@ -279,6 +288,7 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
 void model_close(model_file *m);
 /* Of leave-one-out with joint outputs, a note on standard error. */
 void tell_joint(const model_file *m);
+
 /* -- model.c: tables as a model reads them, and its predictions -- */
 
 /* Parses a table, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
@@ -317,7 +327,8 @@ typedef struct score {
 } score;
 
 score prediction_score(const prediction *p);
-/* "n": 20, "rmse": 0.1, ... */
+/* n=20 rmse=0.1 ...; "n": 20, "rmse": 0.1, ... */
+void print_score(score s, FILE *to);
 void json_score(json *j, score s);
 /* Squared error and minus the log density of each chosen row; NaN where the target has no value. */
 void prediction_losses(const prediction *p, double *square, double *nlpd);
@@ -327,11 +338,12 @@ void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* -- learned.c: the rows of a table that a model has learned -- */
 
-/* The model's targets, malloc'ed; free *y in any case. */
-int model_targets(ct_gp *gp, double **y);
+/* The model's inputs (n, d) and targets [n], malloc'ed; free *x and *y in any case. */
+int model_rows(ct_gp *gp, double **x, double **y);
 /* Parses a table and chooses the rows of the model, in the model's order, which is that of the table.
  * CODE_DATA where the table does not have all of them. */
 int frame_learned(frame *f, ct_gp *gp, source *t, const ct_csv_options *how);
+
 typedef enum fate {
     ROW_UNSEEN,
     ROW_HELD, /* held back in the fit */
@@ -513,7 +525,7 @@ int read_trend(ct_gp *gp, trend *t);
 void print_trend(const ct_gp *gp, const trend *t);
 void json_trend(json *j, const ct_gp *gp, const trend *t);
 
-/* -- the commands; each returns an exit code -- */
+/* -- the commands; each returns GO_ON for success, or an exit code -- */
 
 int run_fit(int argc, char **argv);
 int run_predict(int argc, char **argv);

@@ -41,19 +41,13 @@ int64_t frame_column(const frame *f, const char *name)
     if (found >= 0) return found;
     char list[512] = "";
     int64_t n = ct_table_cols(f->table);
-    for (int64_t j = 0; j < n; j++) {
-        size_t used = strlen(list);
-        const char *column = ct_table_name(f->table, j);
-        if (used + strlen(column) + 8 > sizeof list) {
-            snprintf(list + used, sizeof list - used, ", ...");
-            break;
-        }
-        snprintf(list + used, sizeof list - used, "%s%s", j ? ", " : "", column);
-    }
+    for (int64_t j = 0; j < n; j++) add_name(list, sizeof list, ct_table_name(f->table, j));
     fail(CODE_DATA, "%s has no column '%s'; it has %s%s", f->path, name, list,
          n == 1 ? " alone: --separator says what stands between columns" : "");
     return -1;
 }
+
+int frame_needs(const frame *f, const char *name) { return frame_column(f, name) < 0 ? CODE_DATA : GO_ON; }
 
 int frame_complete(frame *f, const int64_t *cols, int64_t n)
 {
@@ -100,6 +94,12 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
     ct_tensor *result = status ? NULL : ct_tensor_cast(t, dtype);
     ct_release(t);
     return result;
+}
+
+int ascending(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
 typedef struct record {

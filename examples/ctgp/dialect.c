@@ -21,7 +21,8 @@ int parse_dialect(const dialect *d, ct_csv_options *how)
                                        { "blanks", ' ' }, { "bar", '|' },       { "colon", ':' } };
     static const sign decimals[] = { { "point", '.' }, { "comma", ',' } };
     static const char *const yes_no[] = { "yes", "no" };
-    int header = -1;
+    static const char *const unseen[] = { "error", "prior" };
+    int header = -1, choice = 0;
     *how = (ct_csv_options){ 0 };
     if (d->separator && !(how->delimiter = find_sign(d->separator, separators, 6)))
         return fail(CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
@@ -29,15 +30,8 @@ int parse_dialect(const dialect *d, ct_csv_options *how)
     if (d->decimal && !(how->decimal = find_sign(d->decimal, decimals, 2)))
         return fail(CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
     int result = parse_choice("--header", d->header, yes_no, 2, &header);
+    if (result == GO_ON) result = parse_choice("--unseen", d->unseen, unseen, 2, &choice);
     how->header = header < 0 ? 0 : header ? -1 : 1;
-    return result;
-}
-
-int parse_unseen(const char *text, ct_csv_options *how)
-{
-    static const char *const choices[] = { "error", "prior" };
-    int choice = 0;
-    const int result = parse_choice("--unseen", text, choices, 2, &choice);
     how->unseen = choice == 1;
     return result;
 }

@@ -128,7 +128,7 @@ static int fit_file(settings *s, ct_device *device)
     frame_close(&f);
     free(cols);
     free_names(s->targets);
-    return result == GO_ON ? CODE_OK : result;
+    return result;
 }
 
 int run_fit(int argc, char **argv)

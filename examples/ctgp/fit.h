@@ -1,4 +1,4 @@
-/* What the files of ctgp fit share: fit_options.c, fit_data.c, fit.c, fit_report.c. */
+/* What the files of ctgp fit share. */
 #ifndef CTGP_FIT_H
 #define CTGP_FIT_H
 

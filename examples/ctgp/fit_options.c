@@ -84,7 +84,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--verbose", NULL, "a line of progress for each iteration, also where there is no terminal",
           &verbose },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &s->device },
+        DEVICE_OPTION(s->device),
         { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
           &standardize },
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },

@@ -67,7 +67,6 @@ void fit_print_result(const settings *s, const fit_result *of)
 {
     ct_gp *gp = of->gp;
     const ct_fit_report r = ct_gp_report(gp);
-    const score test = of->test;
     char text[1024];
     if (ct_gp_transform(gp).kind)
         printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
@@ -84,9 +83,10 @@ void fit_print_result(const settings *s, const fit_result *of)
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
     print_outliers(of->far, "  outliers                     ");
-    if (test.n)
-        printf("  %-28s n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", "rows held back",
-               (long long)test.n, test.rmse, test.mae, test.nlpd, test.coverage95);
+    if (of->test.n) {
+        printf("  %-28s ", "rows held back");
+        print_score(of->test, stdout);
+    }
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n",
            (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,
            of->e->seconds, s->model);

@@ -51,7 +51,7 @@ static int tell_all(const model_file *m, const telling *w)
     }
     if (result == GO_ON && w->json) json_end(&j, m->several);
     source_close(&text);
-    return result == GO_ON ? CODE_OK : result;
+    return result;
 }
 
 int run_info(int argc, char **argv)

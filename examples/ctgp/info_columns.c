@@ -7,13 +7,10 @@
 int read_ranges(ct_gp *gp, column_range **range)
 {
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
-    const size_t bytes = (size_t)(n * d) * sizeof(double);
-    ct_tensor *X = ct_empty(ct_gp_device(gp), CT_F64, ct_shape2(n, d));
-    double *x = malloc(bytes);
+    double *x = NULL, *y = NULL;
     *range = malloc((size_t)d * sizeof **range);
-    int result = x && *range ? GO_ON : fail(CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
-    if (result == GO_ON && (!X || ct_gp_data(gp, X, NULL) || ct_read(X, x, bytes)))
-        result = fail_device(ct_gp_device(gp), NULL);
+    int result =
+        *range ? model_rows(gp, &x, &y) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         column_range r = { INFINITY, -INFINITY };
         for (int64_t i = 0; i < n; i++) {
@@ -22,8 +19,8 @@ int read_ranges(ct_gp *gp, column_range **range)
         }
         (*range)[j] = r;
     }
-    ct_release(X);
     free(x);
+    free(y);
     return result;
 }
 

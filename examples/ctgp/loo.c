@@ -110,7 +110,7 @@ static loo_score score_of(const left_out *l)
 }
 
 /* `target` NULL: the only one. */
-static void print_score(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
+static void print_loo(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
 {
     if (target) fprintf(to, "%s: ", target);
     fprintf(to, "n=%.0f", s.n);
@@ -148,7 +148,7 @@ static int leave_out(task *t, const model_file *m, int64_t k, source *text, json
         if (t->json)
             json_loo(j, t, score_of(&l), target, optimised);
         else
-            print_score(t, score_of(&l), target, optimised, j->to);
+            print_loo(t, score_of(&l), target, optimised, j->to);
     }
     left_out_free(&l);
     frame_close(&t->data);
@@ -169,7 +169,7 @@ static int leave_out_all(task *t, const model_file *m)
     if (result == GO_ON && t->json) json_end(&j, m->n > 1);
     source_close(&text);
     if (result == GO_ON) tell_joint(m);
-    return result == GO_ON ? CODE_OK : result;
+    return result;
 }
 
 int run_loo(int argc, char **argv)
@@ -186,7 +186,7 @@ int run_loo(int argc, char **argv)
           "where to write columns mean, std, log_density, a row for each row; - is standard output", &t.out },
         OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+        DEVICE_OPTION(device_name),
         { "--json", NULL, "the score as JSON", &t.json },
     };
     const command c = {

@@ -51,9 +51,10 @@ static int run(const entry *e, int argc, char **argv)
     return many_end(result == GO_ON ? e->run(argc, argv) : result);
 }
 
-/* Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
+/* The exit code. Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
 static int finish(int result)
 {
+    if (result == GO_ON) result = CODE_OK;
     bool bad = ferror(stdout);
     if (fflush(stdout) || bad) return result ? result : fail(CODE_IO, "standard output could not be written");
     return result;

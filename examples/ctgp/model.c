@@ -51,8 +51,8 @@ int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required
             f->path, column ? ", " : "", column ? column : "");
         return GO_ON;
     }
-    if (column) frame_column(f, column);
-    return column ? CODE_DATA : fail(CODE_DATA, "the model does not say which column holds the noise");
+    return column ? frame_needs(f, column)
+                  : fail(CODE_DATA, "the model does not say which column holds the noise");
 }
 
 int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
@@ -62,10 +62,7 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
     int result = cols ? frame_model(f, gp, t, how, cols)
                       : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON && y && cols[d] < 0) {
-        frame_column(f, ct_gp_output(gp)->name);
-        result = CODE_DATA;
-    }
+    if (result == GO_ON && y) result = frame_needs(f, ct_gp_output(gp)->name);
     const int64_t target = result == GO_ON ? cols[d] : -1, told = result == GO_ON ? cols[d + 1] : -1;
     if (noise && told >= 0) cols[used++] = told;
     if (result == GO_ON) result = frame_complete(f, cols, used);
@@ -249,6 +246,12 @@ score prediction_score(const prediction *p)
     score s = { 0 };
     const double least = least_std(p);
     for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
-    double n = (double)s.n;
+    const double n = (double)s.n;
     return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
+}
+
+void print_score(score s, FILE *to)
+{
+    fprintf(to, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", (long long)s.n, s.rmse, s.mae,
+            s.nlpd, s.coverage95);
 }

@@ -104,12 +104,6 @@ static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, 
     return ct_gp_find(gp, name) >= 0 ? GO_ON : unknown_level(f, k, col);
 }
 
-static int rising(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Levels of one row each are no levels. */
 static int check_levels(const frame *f, int64_t col, const double *levels)
 {
@@ -118,7 +112,7 @@ static int check_levels(const frame *f, int64_t col, const double *levels)
     double *x = malloc((size_t)(n + 1) * sizeof *x);
     if (!x) return fail(CODE_MEMORY, "no memory for %lld levels", (long long)n);
     memcpy(x, levels, (size_t)n * sizeof *x);
-    qsort(x, (size_t)n, sizeof *x, rising);
+    qsort(x, (size_t)n, sizeof *x, ascending);
     for (int64_t i = 1; i < n; i++) count += x[i] != x[i - 1];
     free(x);
     if (2 * count <= n) return GO_ON;
@@ -168,10 +162,10 @@ int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_nois
     double *x = malloc((n + 1) * sizeof *x);
     if (!x) return fail(CODE_MEMORY, "no memory for %zu levels", n);
     for (size_t k = 0; k < n; k++) x[k] = ct_table_at(learned->table, learned->rows[k], col);
-    qsort(x, n, sizeof *x, rising);
+    qsort(x, n, sizeof *x, ascending);
     for (int64_t k = 0; k < held->n_rows && result == GO_ON; k++) {
         const double level = ct_table_at(held->table, held->rows[k], col);
-        if (!bsearch(&level, x, n, sizeof *x, rising)) result = unknown_level(held, k, col);
+        if (!bsearch(&level, x, n, sizeof *x, ascending)) result = unknown_level(held, k, col);
     }
     free(x);
     return result;

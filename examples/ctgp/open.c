@@ -4,28 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a, b, c", or as much of it as there is room for. */
-static const char *output_names(const ct_outputs *o, char *text, size_t size)
-{
-    *text = 0;
-    for (int64_t j = 0; j < ct_outputs_count(o); j++) {
-        const size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s", j ? ", " : "", ct_outputs_name(o, j));
-    }
-    return text;
-}
-
 /* The outputs' models, or that of `output` alone. */
 static int choose_outputs(model_file *m, const char *output, bool one)
 {
-    char names[512];
+    char names[512] = "";
     const int64_t all = ct_outputs_count(m->outputs),
                   chosen = output ? ct_outputs_find(m->outputs, output) : 0;
     m->several = all > 1;
     m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
     m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
                                                               : ct_outputs_model(m->outputs, 0));
-    output_names(m->outputs, names, sizeof names);
+    for (int64_t j = 0; j < all; j++) add_name(names, sizeof names, ct_outputs_name(m->outputs, j));
     if (chosen < 0) return fail(CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
     if (one && !output && all > 1)
         return fail(CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);

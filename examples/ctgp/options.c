@@ -141,6 +141,17 @@ int parse_choice(const char *name, const char *text, const char *const *choices,
     return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
 }
 
+void add_name(char *list, size_t size, const char *name)
+{
+    static const char rest[] = ", ...";
+    const size_t used = strlen(list), room = size - sizeof rest;
+    const bool cut = used >= sizeof rest && !strcmp(list + used + 1 - sizeof rest, rest);
+    if (used + strlen(name) + 2 <= room)
+        snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+    else if (!cut)
+        strcpy(list + used, rest);
+}
+
 bool is_file(const char *path)
 {
     struct stat info;

@@ -59,15 +59,15 @@ static bool ends_with(const char *text, const char *end)
 
 int run_plot(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *unseen = NULL, *output = NULL, *paths[2];
+    const char *out = NULL, *device_name = NULL, *output = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.svg|png", "the picture (required)", &out },
         OUTPUT_OPTION(output),
         DIALECT_OPTIONS(d),
-        UNSEEN_OPTION(unseen),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+        UNSEEN_OPTION(d),
+        DEVICE_OPTION(device_name),
     };
     const command c = {
         .name = "plot",
@@ -83,7 +83,6 @@ int run_plot(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result != GO_ON) return result;
     if (!out) return fail(CODE_USAGE, "where to? --out FILE.svg or FILE.png");
     bool png = ends_with(out, ".png");
@@ -106,10 +105,7 @@ int run_plot(int argc, char **argv)
     source_close(&t);
     if (result == GO_ON) result = frame_fates(&p.data, m.gp[0], &fates);
     if (result == GO_ON) result = draw(m.gp[0], paths[0], &p, fates, out, png);
-    if (result == GO_ON) {
-        printf("picture=%s\n", out);
-        result = CODE_OK;
-    }
+    if (result == GO_ON) printf("picture=%s\n", out);
     free(fates);
     prediction_free(&p);
     model_close(&m);

@@ -34,12 +34,6 @@ static double finest_step(const ct_gp *gp)
     return step;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
-
 static int curve_allocate(curve *c, int64_t n)
 {
     c->n = n;

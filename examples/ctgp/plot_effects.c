@@ -20,12 +20,6 @@ typedef struct effects {
     band y;         /* [n] */
 } effects;
 
-static int ascending(const void *a, const void *b)
-{
-    const double *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
-
 /* Of sorted values. */
 static double most_frequent(const double *values, int64_t n)
 {

@@ -126,13 +126,12 @@ static void json_prediction(json *j, const prediction *p, const char *target)
 }
 
 /* Behind the name of one of several outputs. */
-static void print_score(const prediction *p, const char *target, bool several, FILE *out)
+static void print_prediction(const prediction *p, const char *target, bool several, FILE *out)
 {
     const score s = prediction_score(p);
     if (several && (s.n || out == stdout)) fprintf(out, "%s: ", target);
     if (s.n)
-        fprintf(out, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", (long long)s.n, s.rmse, s.mae,
-                s.nlpd, s.coverage95);
+        print_score(s, out);
     else if (out == stdout)
         printf("n=0 rows=%lld: there is no value of the target '%s' to score by\n", (long long)p->data.n_rows,
                target);
@@ -149,7 +148,7 @@ static void print_scores(const model_file *m, const prediction *p, bool as_json,
         if (as_json)
             json_prediction(&j, &p[k], name);
         else
-            print_score(&p[k], name, several, out);
+            print_prediction(&p[k], name, several, out);
     }
     if (as_json) json_end(&j, several);
 }
@@ -166,8 +165,8 @@ static int predict_all(const model_file *m, const char *path, const ct_csv_optio
 
 int run_predict(int argc, char **argv)
 {
-    const char *output = NULL, *unseen = NULL, *out = NULL, *device_name = NULL, *as_json = NULL, *paths[2],
-               *levels = NULL, *quantiles = NULL, *keep = NULL;
+    const char *output = NULL, *out = NULL, *device_name = NULL, *as_json = NULL, *paths[2], *levels = NULL,
+               *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -178,8 +177,8 @@ int run_predict(int argc, char **argv)
           &keep },
         DIALECT_OPTIONS(d),
         OUTPUT_OPTION(output),
-        UNSEEN_OPTION(unseen),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+        UNSEEN_OPTION(d),
+        DEVICE_OPTION(device_name),
         { "--json", NULL, "the score as JSON", &as_json },
     };
     const command c = {
@@ -200,7 +199,6 @@ int run_predict(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     band *bands = NULL;
@@ -225,7 +223,6 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) {
         frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
         print_scores(&m, p, as_json != NULL, is_standard(out) ? stderr : stdout);
-        result = CODE_OK;
     }
     free(bands);
     text_columns_free(&kept);

@@ -102,8 +102,8 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
 
 int run_sample(int argc, char **argv)
 {
-    const char *unseen = NULL, *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL,
-               *noisy = NULL, *output = NULL, *paths[2];
+    const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
+               *output = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -114,8 +114,8 @@ int run_sample(int argc, char **argv)
         { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
         DIALECT_OPTIONS(d),
         OUTPUT_OPTION(output),
-        UNSEEN_OPTION(unseen),
-        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+        UNSEEN_OPTION(d),
+        DEVICE_OPTION(device_name),
     };
     const command c = {
         .name = "sample",
@@ -138,7 +138,6 @@ int run_sample(int argc, char **argv)
     long count = 1, seed = 0;
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
@@ -149,5 +148,5 @@ int run_sample(int argc, char **argv)
     result = model_open(&m, device_name, paths[0], output, true);
     if (result == GO_ON) result = draw(m.gp[0], paths[1], &how, count, seed, noisy != NULL, out);
     model_close(&m);
-    return result == GO_ON ? CODE_OK : result;
+    return result;
 }

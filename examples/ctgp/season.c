@@ -14,10 +14,7 @@ enum { PERIOD_RESTARTS = 4 };
 static int no_feature(const char *name, const ct_column *inputs, int64_t d)
 {
     char list[1024] = "";
-    for (int64_t j = 0; j < d; j++) {
-        const size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", j ? ", " : "", inputs[j].name);
-    }
+    for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
     return fail(CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
 }
 

@@ -1,11 +1,8 @@
-/* ctgp fit: the columns and rows that it learns. */
+/* ctgp fit: the columns that it learns. */
 #include "fit.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* -- columns -- */
 
 static bool named(const char *const *names, int64_t n, const char *name)
 {
@@ -236,95 +233,5 @@ int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, i
     free(names);
     frame_close(&header);
     source_close(&t);
-    return result;
-}
-
-/* -- rows -- */
-
-/* Refuses a column whose values are all the same, or all the same to the model. */
-static int check_values(const frame *f, int64_t col, bool target)
-{
-    const char *name = ct_table_name(f->table, col);
-    char quoted[OPTION_NAME];
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < f->n_rows; i++) {
-        double value = ct_table_at(f->table, f->rows[i], col);
-        low = fmin(low, value), high = fmax(high, value);
-    }
-    double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
-    if (low == high && target)
-        return fail(CODE_DATA,
-                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
-                    name);
-    if (low == high)
-        return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-                    f->path, name, option_name(name, quoted));
-    if (largest > 1e150 || half < 1e-150)
-        return fail(
-            CODE_DATA,
-            "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
-            "of ten",
-            f->path, name, low, high);
-    if (half < 1e-14 * largest)
-        return fail(
-            CODE_DATA,
-            "%s: column '%s' goes from %.17g to %.17g, equal but for rounding: subtract a constant from it",
-            f->path, name, low, high);
-    return GO_ON;
-}
-
-/* The rows with a value in all columns; with `missing` in all but the targets, one of which is enough. */
-static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing)
-{
-    const bool noise = cols[d + 1] >= 0;
-    int64_t *wanted = malloc((size_t)(d + 1 + targets) * sizeof *wanted), n = d, kept = 0;
-    if (!wanted) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    memcpy(wanted, cols, (size_t)d * sizeof *wanted);
-    if (noise) wanted[n++] = cols[d + 1];
-    for (int64_t j = 0; j < targets && !missing; j++) wanted[n++] = cols[fit_place(d, j)];
-    const int result = frame_complete(f, wanted, n);
-    free(wanted);
-    for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
-        bool any = !missing;
-        for (int64_t j = 0; j < targets && !any; j++)
-            any = !isnan(ct_table_at(f->table, f->rows[k], cols[fit_place(d, j)]));
-        if (any) f->rows[kept++] = f->rows[k];
-    }
-    f->n_rows = kept;
-    return result;
-}
-
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
-                    bool missing, held *h, int64_t *all)
-{
-    char quoted[OPTION_NAME];
-    for (int64_t j = 0; j < d + targets; j++) {
-        const int64_t col = cols[j < d ? j : fit_place(d, j - d)];
-        int result = frame_complete(f, &col, 1);
-        if (result != GO_ON) return result;
-        const char *name = ct_table_name(f->table, col);
-        if (f->n_rows == 0)
-            return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
-                        j < d ? "; leave it out: --drop " : "", j < d ? option_name(name, quoted) : "");
-    }
-    int result = complete(f, cols, d, targets, missing);
-    if (result != GO_ON) return result;
-    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
-    result = check_target(f, cols[d], s->gp.transform);
-    if (result != GO_ON) return result;
-    const int64_t all_complete = f->n_rows;
-    result = fit_hold_rows(s, f, h);
-    if (result != GO_ON) return result;
-    long long kept = f->n_rows;
-    *all = kept < all_complete ? all_complete : 0;
-    if (kept < 2)
-        return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
-                    kept == 1 ? "" : "s");
-    for (int64_t j = 0; j < targets && result == GO_ON; j++)
-        result = check_values(f, cols[fit_place(d, j)], true);
-    for (int64_t j = d - 1; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], false);
-    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
-    const bool given = s->gp.noise == CT_NOISE_GIVEN || s->gp.noise == CT_NOISE_GIVEN_PLUS;
-    if (result == GO_ON && !s->gp.transform && !given && !s->outputs) tell_skewed(f, cols[d]);
     return result;
 }
