@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # test_columns.sh CTGP: categories and times, from the table to the model and back. In TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
 told() { grep -qE -- "$1" err; }
 fit=("$ctgp" fit --target y --kernel 'scale * rbf(ard)' --max-iter 5 --quiet)

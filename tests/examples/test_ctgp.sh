@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
 # test_ctgp.sh CTGP [SLOW_STAT]: the command-line tool on good and bad input, in TAP. SLOW_STAT is a library
 # that makes stat slow.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1 slow_stat=${2-}
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
+slow_stat=${2-}
 
 # -- data ----------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # test_judge.sh CTGP: how ctgp judges models and how its tables are joined with others, in TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
 awk 'BEGIN { srand(7); print "site,a,b,y"
     for (i = 0; i < 60; i++) { a = rand() * 4; b = rand() * 2 - 1

@@ -1,29 +1,12 @@
 #!/usr/bin/env bash
 # test_noise.sh CTGP: noise from a column, by level and of the inputs, against closed forms. In TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
-# says NAME PATTERN COMMAND...: exit code 0, and the pattern on standard output or standard error.
-says() {
-    local name=$1 pattern=$2
-    shift 2
-    if ! "$@" >out 2>err </dev/null; then flunk "$name" 'it failed'
-    elif ! cat out err | grep -qE -- "$pattern"; then flunk "$name" "no '$pattern'"
-    else pass "$name"; fi
-}
-# near NAME VALUE WANTED TOLERANCE
-near() { that "$1" awk "BEGIN { d = ($2) / ($3) - 1; exit !(d * d < $4 * $4) }"; }
 # parameter MODEL NAME
 parameter() { "$ctgp" info "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 # std FILE ROW
-std() { awk -F, -v row="$2" 'NR == row + 1 { print $2 }' "$1"; }
+std() { cell "$1" "$2" std; }
 
 # Rows so far apart that they are independent: with k(x, x) = 1 a row with noise v leaves the variance
 # v / (1 + v) of f there.

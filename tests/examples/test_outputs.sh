@@ -1,20 +1,8 @@
 #!/usr/bin/env bash
 # test_outputs.sh CTGP: several targets, each by itself, with one covariance, and joint. In TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
-# field FILE ROW NAME: of a CSV file
-field() { awk -F, -v row="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
-    NR == row + 1 { print $c }' "$1"; }
-# near NAME VALUE WANTED TOLERANCE
-near() { that "$1" awk "BEGIN { d = ($2) - ($3); exit !(d * d <= $4 * $4) }"; }
 # score NAME OUTPUT: the rmse on standard output of the last command
 score() { sed -n "s/^$1: .*rmse=\([^ ]*\) .*/\1/p" out; }
 
@@ -41,7 +29,7 @@ columns=$(for o in low high other; do printf '%s_mean,%s_std,%s_lower80,%s_upper
 that 'by their names' grep -qx "${columns%,}" p.csv
 that 'and says where a target is missing' grep -q '^other: n=0 rows=10: ' out
 for i in 1 5 10; do
-    near "row $i as from a model of one target" "$(field p.csv $i low_mean)" "$(field one_p.csv $i mean)" 0
+    near "row $i as from a model of one target" "$(cell p.csv $i low_mean)" "$(cell one_p.csv $i mean)" 0
 done
 ok 'predict --output has one' "^$(cat one_out)$" "$ctgp" predict each.ctgp new.csv --output low --out q.csv
 that 'with plain names' cmp -s q.csv one_p.csv
@@ -75,7 +63,7 @@ ok 'info has the parameters in the units of an output' '^target +high' "$ctgp" i
 ok 'whose values are standardised' '^standardize  yes$' "$ctgp" info shared.ctgp --output high
 near 'a variance 49 times as large' "$("$ctgp" info shared.ctgp --output high | awk '/scale.variance/ { \
     print $2 }')" \
-    "49 * $("$ctgp" info shared.ctgp --output low | awk '/scale.variance/ { print $2 }')" 0.01
+    "49 * $("$ctgp" info shared.ctgp --output low | awk '/scale.variance/ { print $2 }')" 1e-4
 
 # -- joint ---------------------------------------------------------------------------------------------------
 
@@ -85,7 +73,7 @@ ok 'joint' '^  high +[0-9.]+ +-(0.9|1.0)' \
 that 'uses rows with one value' sh -c '! grep -q "left out" err'
 ok 'and learns high from low where it was never seen' '^high: n=10' \
     "$ctgp" predict joint.ctgp new.csv --out p.csv
-near 'well' "$(score high)" 0 0.3
+that 'well' awk "BEGIN { exit !($(score high) < 0.3) }"
 ok 'by itself it cannot' '^high: n=10' "$ctgp" predict each.ctgp new.csv --out p.csv
 that 'at all' awk "BEGIN { exit !($(score high) > 0.5) }"
 ok 'loo scores every output' '^high: n=20 ' "$ctgp" loo joint.ctgp

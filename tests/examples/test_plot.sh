@@ -5,9 +5,7 @@ set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
+own_folder
 
 real=$(command -v gnuplot)
 mkdir bin

@@ -5,9 +5,7 @@ set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 programs=$1 sources=$2
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
+own_folder
 
 # prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
 prints() {

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # test_season.sh CTGP: a week in a table of dates, of numbers and of several columns, in TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
 # 140 days: a slow rise, less at weekends, noise, and a second column that matters little.
 awk 'BEGIN { srand(5); print "day,date,heat,sold"

@@ -1,31 +1,11 @@
 #!/usr/bin/env bash
 # test_transform.sh CTGP: a target on another scale, against closed forms: likelihood, scores, intervals and
 # draws are those of the target. In TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
-# says NAME PATTERN COMMAND...: exit code 0, and the pattern on standard output or standard error.
-says() {
-    local name=$1 pattern=$2
-    shift 2
-    if ! "$@" >out 2>err </dev/null; then flunk "$name" 'it failed'
-    elif ! cat out err | grep -qE -- "$pattern"; then flunk "$name" "no '$pattern'"
-    else pass "$name"; fi
-}
-# near NAME VALUE WANTED TOLERANCE
-near() { that "$1" awk "BEGIN { d = ($2) - ($3); w = $4 * ($3); exit !(d * d <= w * w) }"; }
 # field NAME FILE: the number of "NAME=..." or "NAME": ... in a file
 field() { sed -nE "s/.*\"?$1\"?(=|: )(-?[0-9.e+-]+).*/\2/p" "$2" | head -n 1; }
-# cell FILE ROW COLUMN
-cell() { awk -F, -v row="$2" -v col="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == col) at = i }
-    NR == row + 1 { print $at }' "$1"; }
 
 # Rows so far apart that they are independent: z is normal with mean 0 and variance k + v = 1.25, and one row
 # more of the same x has mean z / 1.25 and variance 1.25 - 1 / 1.25 = 0.45.

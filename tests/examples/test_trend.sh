@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # test_trend.sh CTGP: a mean of basis functions on a file with a trend, a season and rows beyond it, in TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
-ctgp=$1
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
 
 # 120 months: 300 + 1.5 a month and a wave; the last 24 are kept for the forecast.
 awk 'BEGIN { srand(11); print "the month,kind,y"

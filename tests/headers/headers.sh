@@ -4,9 +4,7 @@
 . "$(dirname "$0")/../support/tap.sh"
 include=$1 language=$2
 shift 2
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
+own_folder
 
 mpi=$(pkg-config --cflags-only-I mpi 2>/dev/null | sed 's/-I/-isystem /g')
 for path in "$include"/cotangent/*.h; do

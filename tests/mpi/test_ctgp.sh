@@ -4,9 +4,7 @@
 . "$(dirname "$0")/../support/tap.sh"
 ctgp=$(realpath "$1")
 shift
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 2
+own_folder
 
 awk 'BEGIN { srand(7); print "a,b,y"
     for (i = 0; i < 150; i++) {

@@ -1,5 +1,10 @@
-# Checks of ctgp. Sourced beside tap.sh.
+# Checks of ctgp, the script's first argument, in a folder of their own. Sourced in place of tap.sh.
 # shellcheck shell=bash
+set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
+ctgp=$1
+own_folder
 
 # ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
 ok() {
@@ -25,3 +30,19 @@ bad() {
     elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
     else pass "$name"; fi
 }
+
+# says NAME PATTERN COMMAND...: exit code 0, and the pattern on standard output or standard error.
+says() {
+    local name=$1 pattern=$2
+    shift 2
+    if ! "$@" >out 2>err </dev/null; then flunk "$name" 'it failed'
+    elif ! cat out err | grep -qE -- "$pattern"; then flunk "$name" "no '$pattern'"
+    else pass "$name"; fi
+}
+
+# near NAME VALUE WANTED TOLERANCE: relative; the numbers may be expressions of awk.
+near() { that "$1" awk "BEGIN { d = ($2) - ($3); w = $4 * ($3); exit !(d * d <= w * w) }"; }
+
+# cell FILE ROW COLUMN: of a CSV file, whose rows count from 1.
+cell() { awk -F, -v row="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
+    NR == row + 1 { print $at }' "$1"; }

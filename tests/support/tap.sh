@@ -18,4 +18,10 @@ that() {
     shift
     if "$@" >log 2>&1; then pass "$tap_name"; else flunk "$tap_name" "$*"; fi
 }
+# Goes to a folder of the script's own, which is removed at the end.
+own_folder() {
+    folder=$(mktemp -d) || exit 2
+    trap 'rm -rf "$folder"' EXIT
+    cd "$folder" || exit 2
+}
 plan() { echo "1..$checks"; }
