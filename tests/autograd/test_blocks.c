@@ -1,27 +1,8 @@
 /* The compositions of primitives on a matrix in blocks: the same factor, solution and inverse however the
  * blocks lie, what is flagged, and what is refused. */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
-
-static ct_device *dev;
-static ct_tape *tape;
-
-static int setup(void **state)
-{
-    (void)state;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    return ct_device_status(dev);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    ct_device_close(dev);
-    return 0;
-}
 
 typedef struct blocks {
     ct_view B11, B21, B22;
@@ -76,7 +57,7 @@ static ct_tensor *matrix(ct_dtype dtype, int64_t n)
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
             host[i * n + j] = i == j ? (double)n : 1 / (1 + (double)((i - j) * (i - j)));
-    ct_tensor *wide = ct_from(dev, CT_F64, ct_shape2(n, n), host), *C = ct_tensor_cast(wide, dtype);
+    ct_tensor *wide = ct_from(device, CT_F64, ct_shape2(n, n), host), *C = ct_tensor_cast(wide, dtype);
     ct_release(wide);
     return C;
 }
@@ -186,5 +167,5 @@ int main(void)
         cmocka_unit_test(pivots_are_flagged),
         cmocka_unit_test(shapes_are_checked),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, open_tape, close_tape);
 }

@@ -1,29 +1,21 @@
 /* Ops with mistakes in them: every mistake gives an error with a message, in release builds, too. */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
 
-static ct_device *dev;
-static ct_tape *tape;
 static ct_tensor *X;
 
 static int setup(void **state)
 {
-    (void)state;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    X = ct_from(dev, CT_F64, ct_shape2(2, 2), (double[]){ 1, 2, 3, 4 });
+    if (open_tape(state)) return -1;
+    X = ct_from(device, CT_F64, ct_shape2(2, 2), (double[]){ 1, 2, 3, 4 });
     return X ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     ct_release(X);
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(dev).bytes_now;
-    ct_device_close(dev);
-    return held ? -1 : 0;
+    return close_tape(state);
 }
 
 static void says(const char *what)
@@ -71,16 +63,16 @@ static void members(void **state)
         if (kind == 2) x[20 * COLS] = 101;
         shapeless = kind == 3;
         replacing = kind == 4;
-        ct_tensor *t = ct_from(dev, CT_F64, ct_shape_of(3, (int64_t[]){ 4, ROWS / 4, COLS }), x);
+        ct_tensor *t = ct_from(device, CT_F64, ct_shape_of(3, (int64_t[]){ 4, ROWS / 4, COLS }), x);
         ct_var v = ct_apply(&each_op, (ct_var[]){ ct_constant(tape, t) }, 1, NULL, 0);
         ct_release(t);
         if (kind == 3) says("output 0 must begin with the batch's dimensions");
         if (kind == 4) says("fill their outputs");
         if (kind > 2) continue;
-        const bool late = ct_device_computes_late(dev);
+        const bool late = ct_device_computes_late(device);
         if (kind == 2 && !late) says("op #1 each(4x10x3): a row begins with 101");
         if (kind == 2) continue;
-        assert_ok(ct_read(ct_value(v), y, sizeof y), ct_message(dev));
+        assert_ok(ct_read(ct_value(v), y, sizeof y), ct_message(device));
         for (int k = 0; k < ROWS; k++)
             if (x[k * COLS] >= 0) assert_true(y[k] == x[k * COLS] + x[k * COLS + 1] + x[k * COLS + 2]);
         if (kind == 1 && !late) assert_true(isnan(y[12]) && isnan(y[13]) && isnan(y[39]));
@@ -177,7 +169,7 @@ static void compositions(void **state)
     ct_var x = ct_leaf(tape, X);
     ct_apply(&op, &x, 1, NULL, 0);
     says("elsewhere(2x2): its composition returned no value of this tape");
-    other = ct_tape_new(dev);
+    other = ct_tape_new(device);
     x = ct_leaf(tape, X);
     ct_apply(&op, &x, 1, NULL, 0);
     says("elsewhere(2x2): its composition returned no value of this tape");
@@ -288,7 +280,7 @@ static void places(void **state)
     const ct_op op = {
         .name = "wrong", .n_in = 1, .shape = wrong_shape, .forward = wrong_forward, .vjp = wrong_vjp
     };
-    other = ct_tape_new(dev);
+    other = ct_tape_new(device);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         mistake = list[i].mistake;
         ct_var x = ct_leaf(tape, X), y = ct_apply(&op, &x, 1, NULL, 0);

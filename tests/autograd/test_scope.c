@@ -1,33 +1,25 @@
 /* Primitives without an op, on views by value: what they compute, what they refuse, and that a failed scope
  * does nothing, keeps the tape's first error and gives its memory back. */
 #include "alloc.h"
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
 
-static ct_device *dev;
-static ct_tape *tape;
 static ct_tensor *A; /* 3x4: 0 .. 11 */
 
 static int setup(void **state)
 {
-    (void)state;
+    if (open_tape(state)) return -1;
     double a[12];
     for (int i = 0; i < 12; i++) a[i] = i;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    A = ct_from(dev, CT_F64, ct_shape2(3, 4), a);
+    A = ct_from(device, CT_F64, ct_shape2(3, 4), a);
     return A ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     ct_release(A);
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(dev).bytes_now;
-    ct_device_close(dev);
-    return held ? -1 : 0;
+    return close_tape(state);
 }
 
 /* -- views ----------------------------------------------------------------------------------------------- */
@@ -36,12 +28,12 @@ static int teardown(void **state)
 static void holds(ct_view v, ct_shape shape, const double *expected)
 {
     double got[12];
-    ct_tensor *out = ct_empty(dev, CT_F64, shape);
+    ct_tensor *out = ct_empty(device, CT_F64, shape);
     ct_call *c = ct_scope_open(tape, "holds");
     assert_true(ct_shape_equal(ct_view_shape(v), shape));
     ct_prim_copy(c, v, ct_view_of(out));
     assert_ok(ct_scope_close(c), ct_tape_message(tape));
-    assert_ok(ct_read(out, got, (size_t)ct_tensor_count(out) * sizeof *got), ct_message(dev));
+    assert_ok(ct_read(out, got, (size_t)ct_tensor_count(out) * sizeof *got), ct_message(device));
     for (int64_t i = 0; i < ct_tensor_count(out); i++) assert_true(got[i] == expected[i]);
     ct_release(out);
 }
@@ -111,9 +103,9 @@ static void views_that_are_not_there(void **state)
     }
     assert_false(ct_is_view(ct_view_of(NULL)));
     assert_false(ct_is_view(ct_view_slice(a, 2, 0, 1, 1)));
-    assert_string_equal(ct_message(dev), "there is no dimension 2: use 0 to 1, or -2 to -1");
+    assert_string_equal(ct_message(device), "there is no dimension 2: use 0 to 1, or -2 to -1");
     assert_false(ct_is_view(ct_view_squeeze(ct_view_reshape(ct_view_block(a, 0, 1, 0, 1), ct_shape0()), 0)));
-    assert_string_equal(ct_message(dev), "there is no dimension 0 in a scalar");
+    assert_string_equal(ct_message(device), "there is no dimension 0 in a scalar");
 }
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
@@ -207,7 +199,7 @@ static void a_system(ct_call *c, ct_view C, ct_view x)
 static void a_scope_computes(void **state)
 {
     (void)state;
-    ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(3, 1));
+    ct_tensor *x = ct_zeros(device, CT_F64, ct_shape2(3, 1));
     double got[3];
     uint64_t held = 0;
     for (int round = 0; round < 1000; round++) {
@@ -216,10 +208,10 @@ static void a_scope_computes(void **state)
         assert_ok(ct_scope_close(inner), ct_tape_message(tape));
         a_system(c, ct_scratch(c, CT_F64, ct_shape2(3, 3)), ct_view_of(x));
         assert_ok(ct_scope_close(c), ct_tape_message(tape));
-        if (round == 0) held = ct_memory(dev).bytes_now; /* with a late device's note of failures */
+        if (round == 0) held = ct_memory(device).bytes_now; /* with a late device's note of failures */
     }
-    assert_int_equal(ct_memory(dev).bytes_now, held);
-    assert_ok(ct_read(x, got, sizeof got), ct_message(dev));
+    assert_int_equal(ct_memory(device).bytes_now, held);
+    assert_ok(ct_read(x, got, sizeof got), ct_message(device));
     /* (A Aᵀ + 3 I) x = 1 */
     double gram[3][3];
     for (int i = 0; i < 3; i++)
@@ -239,7 +231,7 @@ static void a_scope_computes(void **state)
 static void a_scope_fails(void **state)
 {
     (void)state;
-    ct_tensor *B = ct_full(dev, CT_F64, ct_shape2(2, 2), 1), *x = ct_full(dev, CT_F64, ct_shape0(), 7);
+    ct_tensor *B = ct_full(device, CT_F64, ct_shape2(2, 2), 1), *x = ct_full(device, CT_F64, ct_shape0(), 7);
     ct_call *c = ct_scope_open(tape, "the factor of B");
     ct_prim_potrf(c, ct_view_of(B));
     (void)ct_scope_close(c);
@@ -274,7 +266,7 @@ static void a_scope_fails(void **state)
 static void memory_runs_out(void **state)
 {
     (void)state;
-    ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(300, 1));
+    ct_tensor *x = ct_zeros(device, CT_F64, ct_shape2(300, 1));
     bool failed = true;
     for (int64_t k = 1; failed; k++) {
         ct_device *fresh = ct_device_open(check_device());

@@ -1,28 +1,8 @@
 /* The tape: handles, sticky errors, sweeps, what they free and what they keep, higher orders. */
 #include "alloc.h"
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
-
-static ct_device *dev;
-static ct_tape *tape;
-
-static int setup(void **state)
-{
-    (void)state;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    return tape ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(dev).bytes_now;
-    ct_device_close(dev);
-    return held ? -1 : 0;
-}
 
 static ct_var leaf(ct_tensor *t)
 {
@@ -43,7 +23,7 @@ static ct_var constant(ct_tensor *t)
 static void a_gradient(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor1(dev, 3, 1, 2, 3)), y = ct_sum(ct_mul(ct_square(x), x), CT_ALL, false);
+    ct_var x = leaf(tensor1(device, 3, 1, 2, 3)), y = ct_sum(ct_mul(ct_square(x), x), CT_ALL, false);
     assert_close(ct_item(y), 36, 0, 0);
     assert_ok(ct_backward(y), ct_tape_message(tape));
     assert_elements(ct_cotangent(x), 1e-15, 0, 3, 12, 27);
@@ -53,7 +33,7 @@ static void a_gradient(void **state)
 static void fan_out_adds(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 3)), y = ct_add(ct_add(x, x), ct_mul(x, x)); /* 2x + x² */
+    ct_var x = leaf(tensor0(device, 3)), y = ct_add(ct_add(x, x), ct_mul(x, x)); /* 2x + x² */
     assert_ok(ct_backward(y), ct_tape_message(tape));
     assert_elements(ct_cotangent(x), 0, 0, 8);
 }
@@ -61,7 +41,8 @@ static void fan_out_adds(void **state)
 static void broadcasting_is_summed_back(void **state)
 {
     (void)state;
-    ct_var a = leaf(tensor2(dev, 2, 1, 1, 2)), b = leaf(tensor1(dev, 3, 3, 4, 5)), s = leaf(tensor0(dev, 2));
+    ct_var a = leaf(tensor2(device, 2, 1, 1, 2)), b = leaf(tensor1(device, 3, 3, 4, 5)),
+           s = leaf(tensor0(device, 2));
     assert_ok(ct_backward(ct_sum(ct_mul(s, ct_mul(a, b)), CT_ALL, false)), ct_tape_message(tape));
     assert_elements(ct_cotangent(a), 0, 0, 24, 24);
     assert_elements(ct_cotangent(b), 0, 0, 6, 6, 6);
@@ -71,7 +52,7 @@ static void broadcasting_is_summed_back(void **state)
 static void constants_get_no_cotangent(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 3)), c = constant(tensor0(dev, 5));
+    ct_var x = leaf(tensor0(device, 3)), c = constant(tensor0(device, 5));
     ct_var y = ct_add(ct_mul(x, c), ct_stop_gradient(ct_square(x)));
     assert_ok(ct_backward(y), ct_tape_message(tape));
     assert_elements(ct_cotangent(x), 0, 0, 5);
@@ -82,7 +63,7 @@ static void constants_get_no_cotangent(void **state)
 static void no_grad_regions_nest(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 3));
+    ct_var x = leaf(tensor0(device, 3));
     ct_no_grad_begin(tape);
     ct_no_grad_begin(tape);
     ct_no_grad_end(tape);
@@ -98,11 +79,11 @@ static void no_grad_regions_nest(void **state)
 static void sweeps_free_what_they_pass(void **state)
 {
     (void)state;
-    ct_tensor *big = assert_tensor(ct_full(dev, CT_F64, ct_shape1(10000), 0.5), dev);
+    ct_tensor *big = assert_tensor(ct_full(device, CT_F64, ct_shape1(10000), 0.5), device);
     ct_var x = leaf(big), h = ct_exp(x), k = ct_keep(ct_sin(h)), y = ct_sum(ct_square(k), CT_ALL, false);
-    uint64_t before = ct_memory(dev).bytes_now;
+    uint64_t before = ct_memory(device).bytes_now;
     assert_ok(ct_backward(y), ct_tape_message(tape));
-    assert_true(ct_memory(dev).bytes_now <= before + 100000); /* + two cotangents, - two values */
+    assert_true(ct_memory(device).bytes_now <= before + 100000); /* + two cotangents, - two values */
     assert_non_null(ct_value(k));
     assert_non_null(ct_cotangent(k));
     assert_null(ct_cotangent(h));
@@ -114,7 +95,7 @@ static void sweeps_free_what_they_pass(void **state)
 static void a_second_sweep_adds_or_says_why_not(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 3)), a = ct_square(x), b = ct_scale(x, 4);
+    ct_var x = leaf(tensor0(device, 3)), a = ct_square(x), b = ct_scale(x, 4);
     assert_ok(ct_backward(a), ct_tape_message(tape));
     assert_ok(ct_backward(b), ct_tape_message(tape));
     assert_elements(ct_cotangent(x), 0, 0, 10);
@@ -127,14 +108,15 @@ static void a_second_sweep_adds_or_says_why_not(void **state)
 static void chosen_inputs(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 3)), z = leaf(tensor0(dev, 2)), h = ct_mul(x, z), y = ct_square(h), g[3];
+    ct_var x = leaf(tensor0(device, 3)), z = leaf(tensor0(device, 2)), h = ct_mul(x, z), y = ct_square(h),
+           g[3];
     ct_var in[] = { h, x, z };
     assert_ok(ct_grad(y, (ct_var){ 0 }, in, g, 3, CT_GRAD_KEEP), ct_tape_message(tape));
     assert_close(ct_item(g[0]), 12, 0, 0);
     assert_close(ct_item(g[1]), 24, 0, 0);
     assert_close(ct_item(g[2]), 36, 0, 0);
     assert_null(ct_cotangent(x));
-    ct_var other = leaf(tensor0(dev, 7));
+    ct_var other = leaf(tensor0(device, 7));
     assert_ok(ct_grad(y, (ct_var){ 0 }, &other, g, 1, CT_GRAD_KEEP), ct_tape_message(tape));
     assert_close(ct_item(g[0]), 0, 0, 0); /* independent: zeros */
     assert_ok(ct_grad(y, ct_scalar(tape, CT_F64, 10), &x, g, 1, CT_GRAD_FREE), ct_tape_message(tape));
@@ -146,7 +128,7 @@ static void chosen_inputs(void **state)
 static void higher_orders(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 2)), y = ct_square(ct_square(x));
+    ct_var x = leaf(tensor0(device, 2)), y = ct_square(ct_square(x));
     const double expected[] = { 32, 48, 48, 24, 0 };
     for (int order = 0; order < 5; order++) {
         assert_ok(ct_grad(y, (ct_var){ 0 }, &x, &y, 1, CT_GRAD_RECORD), ct_tape_message(tape));
@@ -158,13 +140,14 @@ static void hessian_vector_products(void **state)
 {
     (void)state;
     /* y = Σ x³ z: H = [6xz, 3x²; 3x², 0] */
-    ct_var x = leaf(tensor1(dev, 2, 1, 2)), z = leaf(tensor1(dev, 2, 3, 4));
+    ct_var x = leaf(tensor1(device, 2, 1, 2)), z = leaf(tensor1(device, 2, 3, 4));
     ct_var y = ct_sum(ct_mul(ct_pow(x, 3), z), CT_ALL, false);
-    ct_var in[] = { x, z }, v[] = { constant(tensor1(dev, 2, 1, 0)), constant(tensor1(dev, 2, 0, 1)) }, hv[2];
+    ct_var in[] = { x, z }, v[] = { constant(tensor1(device, 2, 1, 0)), constant(tensor1(device, 2, 0, 1)) },
+           hv[2];
     assert_ok(ct_hvp(y, in, v, hv, 2), ct_tape_message(tape));
     assert_elements(ct_value(hv[0]), 1e-14, 0, 18, 12);
     assert_elements(ct_value(hv[1]), 1e-14, 0, 3, 0);
-    ct_var bad = constant(tensor0(dev, 1));
+    ct_var bad = constant(tensor0(device, 1));
     assert_status(ct_hvp(y, &x, &bad, hv, 1), CT_ESHAPE, "");
 }
 
@@ -173,7 +156,7 @@ static void hessian_vector_products(void **state)
 static void the_first_error_sticks(void **state)
 {
     (void)state;
-    ct_var a = leaf(assert_tensor(ct_zeros(dev, CT_F64, ct_shape2(30, 1)), dev));
+    ct_var a = leaf(assert_tensor(ct_zeros(device, CT_F64, ct_shape2(30, 1)), device));
     (void)ct_square(a);
     ct_var bad = ct_matmul(a, a), worse = ct_add(bad, ct_reshape(bad, ct_shape1(7)));
     assert_true(isnan(ct_item(worse)));
@@ -196,13 +179,13 @@ static void the_first_error_sticks(void **state)
 static void stale_and_foreign_handles(void **state)
 {
     (void)state;
-    ct_var old = leaf(tensor0(dev, 1));
+    ct_var old = leaf(tensor0(device, 1));
     ct_tape_reset(tape);
     assert_true(isnan(ct_item(ct_square(old))));
     assert_status(ct_tape_status(tape), CT_ESTALE, "");
     ct_tape_reset(tape);
-    ct_tape *other = ct_tape_new(dev);
-    ct_tensor *one = tensor0(dev, 1);
+    ct_tape *other = ct_tape_new(device);
+    ct_tensor *one = tensor0(device, 1);
     ct_var here = ct_leaf(tape, one), there = ct_leaf(other, one);
     ct_release(one);
     (void)ct_add(here, there);
@@ -248,7 +231,7 @@ static void outputs_for_the_rule(void **state)
     const ct_op op = {
         .name = "kept", .n_in = 1, .shape = kept_shape, .forward = kept_forward, .vjp = kept_vjp
     };
-    ct_var x = leaf(tensor0(dev, 3)), y = ct_apply(&op, &x, 1, NULL, 0);
+    ct_var x = leaf(tensor0(device, 3)), y = ct_apply(&op, &x, 1, NULL, 0);
     assert_true(ct_var_needs_grad(y));
     assert_ok(ct_backward(ct_scale(y, 2)), ct_tape_message(tape));
     assert_elements(ct_cotangent(x), 0, 0, 12);
@@ -279,7 +262,7 @@ static void a_call_knows_which_cotangents_are_wanted(void **state)
     ct_op op = {
         .name = "asking", .n_in = 2, .shape = asking_shape, .forward = asking_forward, .vjp = asking_vjp
     };
-    ct_var x = leaf(tensor0(dev, 3)), c = ct_scalar(tape, CT_F64, 2);
+    ct_var x = leaf(tensor0(device, 3)), c = ct_scalar(tape, CT_F64, 2);
     const ct_var in[][2] = { { c, c }, { x, c }, { c, x }, { x, ct_exp(x) } };
     for (unsigned k = 0; k < 4; k++) {
         assert_ok(ct_check(ct_apply(&op, in[k], 2, NULL, 0)), ct_tape_message(tape));
@@ -297,7 +280,7 @@ static void a_call_knows_which_cotangents_are_wanted(void **state)
 static void misuse_is_named(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor1(dev, 3, 1, 2, 3));
+    ct_var x = leaf(tensor1(device, 3, 1, 2, 3));
     assert_status(ct_backward(x), CT_ESHAPE, ct_tape_message(tape));
     ct_tape_reset(tape);
     assert_status(ct_backward(ct_scalar(tape, CT_F64, 1)), CT_EINVAL, "");
@@ -305,7 +288,7 @@ static void misuse_is_named(void **state)
     ct_tape_reset(tape);
     assert_status(ct_check(ct_leaf(tape, NULL)), CT_EINVAL, "");
     ct_tape_reset(tape);
-    ct_tensor *i = ct_zeros(dev, CT_I64, ct_shape1(2));
+    ct_tensor *i = ct_zeros(device, CT_I64, ct_shape1(2));
     assert_status(ct_check(ct_leaf(tape, i)), CT_EDTYPE, "");
     ct_release(i);
     ct_tape_reset(tape);
@@ -331,7 +314,7 @@ static void a_view_needs_a_shape_by_the_rule(void **state)
 {
     (void)state;
     const ct_op op = { .name = "view", .n_in = 1, .shape = claim, .forward = view };
-    ct_tensor *t = tensor2(dev, 3, 2, 1, 2, 3, 4, 5, 6), *single = ct_tensor_cast(t, CT_F32);
+    ct_tensor *t = tensor2(device, 3, 2, 1, 2, 3, 4, 5, 6), *single = ct_tensor_cast(t, CT_F32);
     ct_shape invalid = ct_shape0(), negative = ct_shape2(2, -3);
     invalid.ndim = -1;
     const struct {
@@ -364,7 +347,7 @@ static void a_view_needs_a_shape_by_the_rule(void **state)
 static void a_failed_factorisation_leaves_the_others_right(void **state)
 {
     (void)state;
-    ct_var A = leaf(tensor3(dev, 2, 2, 2, 4, 0, 2, 5, 1, 0, 2, 1)), L = ct_cholesky(A);
+    ct_var A = leaf(tensor3(device, 2, 2, 2, 4, 0, 2, 5, 1, 0, 2, 1)), L = ct_cholesky(A);
     double l[8], bar[8];
     (void)ct_read(ct_value(L), l, sizeof l); /* and says that a member failed */
     assert_close(l[0], 2, 1e-15, 0);
@@ -384,7 +367,7 @@ static void a_failed_factorisation_leaves_the_others_right(void **state)
 static void prints_itself(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor1(dev, 2, 1, 2));
+    ct_var x = leaf(tensor1(device, 2, 1, 2));
     (void)ct_sum(ct_square(x), CT_ALL, false);
     char text[2000], tiny[5];
     size_t n = ct_tape_print(tape, text, sizeof text);
@@ -411,15 +394,15 @@ static double step(ct_tensor *a)
 static void steady_state_allocates_nothing(void **state)
 {
     (void)state;
-    ct_tensor *a = ct_rand_normal(dev, CT_F64, ct_shape2(20, 20), 1, 1);
+    ct_tensor *a = ct_rand_normal(device, CT_F64, ct_shape2(20, 20), 1, 1);
     double first = step(a);
     step(a);
-    ct_memory_info before = ct_memory(dev);
+    ct_memory_info before = ct_memory(device);
     alloc_watch();
     assert_close(step(a), first, 0, 0); /* and equal bits */
     assert_int_equal(alloc_calls(), 0);
     alloc_unwatch();
-    ct_memory_info after = ct_memory(dev);
+    ct_memory_info after = ct_memory(device);
     assert_int_equal(after.requests - before.requests, after.from_pool - before.from_pool);
     ct_release(a);
 }
@@ -427,7 +410,7 @@ static void steady_state_allocates_nothing(void **state)
 static void a_long_tape(void **state)
 {
     (void)state;
-    ct_var x = leaf(tensor0(dev, 1)), y = x;
+    ct_var x = leaf(tensor0(device, 1)), y = x;
     for (int i = 0; i < 100000; i++) y = ct_shift(y, 1);
     assert_close(ct_item(y), 100001, 0, 0);
     assert_ok(ct_backward(y), ct_tape_message(tape));
@@ -456,7 +439,7 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_tape, close_tape)
 
 int main(void)
 {

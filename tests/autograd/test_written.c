@@ -1,38 +1,30 @@
 /* A tensor is written to after an op has read it. A sweep through that op is refused; other sweeps are not.
  */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
 #include <cotangent/step.h>
 
-static ct_device *dev;
-static ct_tape *tape;
 static ct_tensor *X;
 
 static int setup(void **state)
 {
-    (void)state;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    X = ct_from(dev, CT_F64, ct_shape1(2), (double[]){ 1, 2 });
+    if (open_tape(state)) return -1;
+    X = ct_from(device, CT_F64, ct_shape1(2), (double[]){ 1, 2 });
     return X ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     ct_release(X);
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(dev).bytes_now;
-    ct_device_close(dev);
-    return held ? -1 : 0;
+    return close_tape(state);
 }
 
 static ct_var total(ct_var x) { return ct_sum(x, CT_ALL, false); }
 
 static void write_to(ct_tensor *t, double a, double b)
 {
-    assert_ok(ct_write(t, (double[]){ a, b }, 2 * sizeof(double)), ct_message(dev));
+    assert_ok(ct_write(t, (double[]){ a, b }, 2 * sizeof(double)), ct_message(device));
 }
 
 static void refused(ct_status got, const char *what)
@@ -56,10 +48,10 @@ static void a_leaf(void **state)
 static void a_constant(void **state)
 {
     (void)state;
-    ct_tensor *W = tensor1(dev, 2, 3, 4);
+    ct_tensor *W = tensor1(device, 2, 3, 4);
     ct_var x = ct_leaf(tape, X), y = total(ct_mul(x, ct_constant(tape, W)));
     ct_release(W);
-    assert_ok(ct_copy(X, W), ct_message(dev));
+    assert_ok(ct_copy(X, W), ct_message(device));
     refused(ct_backward(y), "op #2 mul: input 1 (#1 constant) was written to");
 }
 
@@ -68,7 +60,7 @@ static void a_slice_of_it(void **state)
     (void)state;
     ct_tensor *row = ct_tensor_slice(X, 0, 1, 2, 1);
     ct_var y = total(ct_square(ct_leaf(tape, X)));
-    assert_ok(ct_write(row, (double[]){ 7 }, sizeof(double)), ct_message(dev));
+    assert_ok(ct_write(row, (double[]){ 7 }, sizeof(double)), ct_message(device));
     ct_release(row);
     refused(ct_backward(y), "(#0 leaf) was written to");
 }
@@ -112,14 +104,14 @@ static void between_two_orders(void **state)
 static void after_the_sweep(void **state)
 {
     (void)state;
-    ct_tensor *W = tensor1(dev, 2, 3, 4);
+    ct_tensor *W = tensor1(device, 2, 3, 4);
     for (int i = 0; i < 3; i++) {
         ct_var x = ct_leaf(tape, X), w = ct_leaf(tape, W), y = total(ct_square(x)), z = total(ct_exp(w));
         assert_ok(ct_backward(y), ct_tape_message(tape));
         ct_no_grad_begin(tape);
         ct_var moved = ct_sub(x, ct_scale(ct_constant(tape, ct_cotangent(x)), 0.25));
         ct_no_grad_end(tape);
-        assert_ok(ct_copy(ct_value(moved), X), ct_message(dev));
+        assert_ok(ct_copy(ct_value(moved), X), ct_message(device));
         assert_ok(ct_backward(z), ct_tape_message(tape)); /* of w alone */
         ct_tape_reset(tape);
     }
@@ -144,8 +136,8 @@ static void no_write(void **state)
     ct_tensor *none = ct_tensor_slice(X, 0, 1, 1, 1);
     ct_var x = ct_leaf(tape, X), y = total(ct_square(x));
     assert_status(ct_write(X, (double[]){ 1 }, sizeof(double)), CT_ESHAPE, "");
-    assert_ok(ct_write(none, NULL, 0), ct_message(dev));
-    assert_ok(ct_copy(none, none), ct_message(dev));
+    assert_ok(ct_write(none, NULL, 0), ct_message(device));
+    assert_ok(ct_copy(none, none), ct_message(device));
     ct_release(none);
     assert_ok(ct_backward(y), ct_tape_message(tape));
 }
@@ -163,13 +155,13 @@ static ct_status evaluate(ct_tape *t, void *x)
 static void a_replay_reads_anew(void **state)
 {
     (void)state;
-    ct_step *step = ct_step_capture(dev, evaluate, X);
+    ct_step *step = ct_step_capture(device, evaluate, X);
     assert_non_null(step);
     ct_tape *t = ct_step_tape(step);
     for (int i = 1; i < 4; i++) {
         ct_var x, bar;
         write_to(X, i, -i);
-        assert_ok(ct_step_replay(step), ct_message(dev));
+        assert_ok(ct_step_replay(step), ct_message(device));
         x = (ct_var){ t, 0, loss.epoch };
         assert_ok(ct_grad(loss, (ct_var){ 0 }, &x, &bar, 1, CT_GRAD_KEEP), ct_tape_message(t));
         assert_elements(ct_value(bar), 0, 0, 2 * i, -2 * i);

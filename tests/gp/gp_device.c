@@ -27,3 +27,23 @@ int close_device(void **state)
     ct_device_close(device);
     return 0;
 }
+
+char path[256];
+
+int open_with_path(void **state)
+{
+    gp_temporary(path);
+    return open_check_device(state);
+}
+
+int open_cpu_with_path(void **state)
+{
+    gp_temporary(path);
+    return open_cpu(state);
+}
+
+int close_with_path(void **state)
+{
+    remove(path);
+    return close_device(state);
+}

@@ -11,4 +11,10 @@ int open_check_device(void **state); /* the device that check_device() names */
 int open_cpu(void **state);
 int close_device(void **state);
 
+/* The same, and the path of a new file in `path`, which is removed at the end. */
+extern char path[256];
+int open_with_path(void **state);
+int open_cpu_with_path(void **state);
+int close_with_path(void **state);
+
 #endif

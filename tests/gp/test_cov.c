@@ -1,5 +1,5 @@
 /* ct_cov and ct_cov_diag: against scikit-learn's numbers, finite differences, and their own composition. */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/gradcheck.h>
 #include <cotangent/kernel.h>
@@ -7,25 +7,6 @@
 #include "alloc.h"
 #include "gp/kernel/cov.h"
 #include "reference/kernel_tables.h"
-
-static ct_device *dev;
-static ct_tape *tape;
-
-static int setup(void **state)
-{
-    (void)state;
-    dev = ct_device_open(check_device());
-    tape = ct_tape_new(dev);
-    return tape ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    ct_device_close(dev);
-    return 0;
-}
 
 static ct_kernel *kernel(const char *text, int64_t dims)
 {
@@ -45,12 +26,12 @@ static ct_var put(ct_tensor *t, ct_dtype dtype)
 
 static ct_var leaf2(int64_t rows, int64_t cols, const double *data, ct_dtype dtype)
 {
-    return put(ct_from(dev, CT_F64, ct_shape2(rows, cols), data), dtype);
+    return put(ct_from(device, CT_F64, ct_shape2(rows, cols), data), dtype);
 }
 
 static ct_var random2(int64_t rows, int64_t cols, uint64_t stream, ct_dtype dtype)
 {
-    return put(ct_rand_normal(dev, CT_F64, ct_shape2(rows, cols), 7, stream), dtype);
+    return put(ct_rand_normal(device, CT_F64, ct_shape2(rows, cols), 7, stream), dtype);
 }
 
 static double *doubles(const ct_tensor *t)
@@ -58,7 +39,7 @@ static double *doubles(const ct_tensor *t)
     ct_tensor *wide = ct_tensor_cast(t, CT_F64);
     size_t bytes = (size_t)ct_tensor_count(t) * sizeof(double);
     double *out = malloc(bytes + 1);
-    assert_ok(ct_read(wide, out, bytes), ct_message(dev));
+    assert_ok(ct_read(wide, out, bytes), ct_message(device));
     ct_release(wide);
     return out;
 }
@@ -147,7 +128,7 @@ static void fused_is_composed(void **state)
             ct_kernel *k = kernel(text, 3);
             const ct_cov_program *p = ct_kernel_program(k);
             int64_t n = 70, m = symmetric ? n : 300;
-            ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 1.3), CT_F64);
+            ct_var theta = put(ct_full(device, CT_F64, ct_shape1(p->n_params), 1.3), CT_F64);
             ct_var X = random2(n, 3, 1, CT_F64), Z = symmetric ? X : random2(m, 3, 2, CT_F64);
             ct_var in[3] = { theta, X, Z }, fused[3], composed[3], recorded[3];
             int n_in = symmetric ? 2 : 3;
@@ -197,7 +178,8 @@ static void large_programs(void **state)
             const int64_t n = cases[c].n, m = symmetric ? n : cases[c].m, d = cases[c].d;
             ct_kernel *k = kernel(cases[c].text, d);
             const ct_cov_program *p = ct_kernel_program(k);
-            ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 1.3 * sqrt((double)d)), CT_F64);
+            ct_var theta =
+                put(ct_full(device, CT_F64, ct_shape1(p->n_params), 1.3 * sqrt((double)d)), CT_F64);
             ct_var X = turned ? ct_t(random2(d, n, 1, CT_F64)) : random2(n, d, 1, CT_F64),
                    Z = symmetric ? X
                        : turned  ? ct_t(random2(d, m, 2, CT_F64))
@@ -214,7 +196,7 @@ static void large_programs(void **state)
             ct_var constant = ct_stop_gradient(X);
             K = ct_cov(k, theta, constant, symmetric ? constant : ct_stop_gradient(Z));
             /* what a block may find left by another */
-            ct_var nan = put(ct_full(dev, CT_F64, ct_shape2(64, d), NAN), CT_F64), left;
+            ct_var nan = put(ct_full(device, CT_F64, ct_shape2(64, d), NAN), CT_F64), left;
             left = ct_cov(k, theta, nan, nan);
             assert_ok(ct_grad(left, left, &theta, &left, 1, CT_GRAD_KEEP), ct_tape_message(tape));
             assert_ok(ct_grad(K, bar, in, &alone, 1, CT_GRAD_KEEP), ct_tape_message(tape));
@@ -324,13 +306,13 @@ static void many_columns(void **state)
             const double slopes = kink ? 1e-4 : offset > 0 ? 1e-7 : 1e-9;
             ct_kernel *k = kernel(texts[i], d);
             const ct_cov_program *p = ct_kernel_program(k);
-            ct_tensor *base = ct_rand_normal(dev, CT_F64, ct_shape2(FIRST, d), 5, (uint64_t)d);
+            ct_tensor *base = ct_rand_normal(device, CT_F64, ct_shape2(FIRST, d), 5, (uint64_t)d);
             double *b = doubles(base), *x = malloc((size_t)(N * d) * sizeof *x);
             for (int64_t r = 0; r < N; r++)
                 for (int64_t c = 0; c < d; c++)
                     x[r * d + c] = offset + b[r % FIRST * d + c] +
                                    (r / FIRST == 1 ? 1e-7 * sin((double)(r + 7 * c)) : 0);
-            ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 5), CT_F64);
+            ct_var theta = put(ct_full(device, CT_F64, ct_shape1(p->n_params), 5), CT_F64);
             ct_var X = leaf2(N, d, x, CT_F64), Z = random2(300, d, 2, CT_F64), bar = random2(N, N, 3, CT_F64);
             ct_var in[] = { theta, X }, fused[2], composed[2];
             ct_var K = ct_cov(k, theta, X, X),
@@ -490,7 +472,7 @@ static void refusals(void **state)
            CT_ESHAPE, "do not broadcast");
     expect(ct_cov(k, ct_slice(THETA, 0, 0, 2, 1), X3, X3), CT_ESHAPE, "3 parameters");
     expect(ct_cov(k, THETA, random2(4, 3, 1, CT_F32), X3), CT_EDTYPE, "f32");
-    ct_tensor *whole = ct_zeros(dev, CT_I64, ct_shape2(4, 3));
+    ct_tensor *whole = ct_zeros(device, CT_I64, ct_shape2(4, 3));
     expect(ct_cov(k, THETA, ct_constant(tape, whole), X3), CT_EDTYPE, "");
     expect(ct_cov_diag(k, THETA, random2(4, 2, 1, CT_F64)), CT_ESHAPE, "3 columns");
     expect(ct_cov_diag(unbound, THETA, X3), CT_EINVAL, "ct_kernel_bind");
@@ -515,8 +497,8 @@ static void steady_state(void **state)
 {
     (void)state;
     ct_kernel *k = kernel("scale * rbf(ard) + scale * periodic * matern32 + white", 3);
-    ct_tensor *x = ct_rand_normal(dev, CT_F64, ct_shape2(50, 3), 1, 1);
-    ct_tensor *values = ct_full(dev, CT_F64, ct_shape1(ct_kernel_params(k)), 1.1);
+    ct_tensor *x = ct_rand_normal(device, CT_F64, ct_shape2(50, 3), 1, 1);
+    ct_tensor *values = ct_full(device, CT_F64, ct_shape1(ct_kernel_params(k)), 1.1);
     for (int step = 0; step < 6; step++) {
         if (step == 3) alloc_watch();
         ct_var theta = ct_leaf(tape, values), X = ct_leaf(tape, x);
@@ -594,5 +576,5 @@ int main(void)
         cmocka_unit_test(steady_state),
         cmocka_unit_test(out_of_memory),
     };
-    return cmocka_run_group_tests_name("cov", tests, setup, teardown);
+    return cmocka_run_group_tests_name("cov", tests, open_tape, close_tape);
 }

@@ -454,13 +454,11 @@ static void what_a_basis_does_not_go_with(void **state)
 static void files_keep_the_basis(void **state)
 {
     (void)state;
-    char path[256];
     gp_data s = gp_data_new(device, CT_F64, ROWS, 2);
     const ct_column inputs[] = { { .name = "the year" }, { .name = "p" } };
     ct_gp_options o = with_basis("1 + \"the year\" + p*\"the year\"^2");
     o.inputs = inputs;
     ct_gp *gp = gp_of(&s, "scale * rbf(ard)", &o);
-    gp_temporary(path);
     for (int bare = 0; bare < 2; bare++) {
         assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));
         ct_gp *back = ct_gp_load(device, path);
@@ -492,11 +490,9 @@ static void files_keep_the_basis(void **state)
 static void a_fit_and_a_choice_take_a_basis(void **state)
 {
     (void)state;
-    char path[256];
     gp_data s = gp_data_new(device, CT_F64, 40, 2);
     ct_gp_options o = with_basis("1 + x0 + x1");
     o.priors = CT_PRIORS_WEAK;
-    gp_temporary(path);
     unlink(path);
     double objective[2];
     for (int again = 0; again < 2; again++) { /* the second fit is all in the checkpoint */
@@ -689,5 +685,5 @@ int main(void)
         cmocka_unit_test(texts_that_are_wrong),
         cmocka_unit_test(bases_that_do_not_fit),
     };
-    return cmocka_run_group_tests(tests, open_check_device, close_device);
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

@@ -16,7 +16,6 @@
 #include "gp/model/crc64.h"
 
 enum { MOST = 16, HEADER = 28 };
-static char path[256];
 
 /* The library's, replaced: no test cuts the power. */
 int fsync(int descriptor)
@@ -518,18 +517,6 @@ static void no_memory(void **state)
         }
 }
 
-static int open_both(void **state)
-{
-    gp_temporary(path);
-    return open_cpu(state);
-}
-
-static int close_both(void **state)
-{
-    unlink(path);
-    return close_device(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,5 +532,5 @@ int main(void)
         cmocka_unit_test(a_full_disk_ends_the_fit),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, open_both, close_both);
+    return cmocka_run_group_tests(tests, open_cpu_with_path, close_with_path);
 }

@@ -7,8 +7,6 @@
 
 enum { KINDS = sizeof noise_table / sizeof *noise_table };
 
-static char path[256];
-
 static ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
 {
     ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
@@ -583,18 +581,6 @@ static void nonsense_is_refused(void **state)
     ct_release(Xs), ct_release(unknown), ct_release(targets), ct_release(out), ct_release(wrong);
 }
 
-static int open_both(void **state)
-{
-    gp_temporary(path);
-    return open_check_device(state);
-}
-
-static int close_both(void **state)
-{
-    remove(path);
-    return close_device(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,5 +599,5 @@ int main(void)
         cmocka_unit_test(a_checkpoint_has_the_noise),
         cmocka_unit_test(nonsense_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_both, close_both);
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

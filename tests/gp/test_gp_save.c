@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char path[256];
-
 static void assert_same_predictions(ct_gp *a, ct_gp *b, const ct_tensor *Xs)
 {
     int64_t m = ct_tensor_dim(Xs, 0);
@@ -406,18 +404,6 @@ static void a_kill_leaves_a_whole_file(void **state)
     gp_data_free(&s);
 }
 
-static int open_both(void **state)
-{
-    gp_temporary(path);
-    return open_check_device(state);
-}
-
-static int close_both(void **state)
-{
-    unlink(path);
-    return close_device(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,5 +413,5 @@ int main(void)
         cmocka_unit_test(a_file_of_version_2_is_read), cmocka_unit_test(a_file_of_version_3_is_read),
         cmocka_unit_test(a_file_without_its_factor),   cmocka_unit_test(the_ladder_finds_the_jitter_again),
     };
-    return cmocka_run_group_tests(tests, open_both, close_both);
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

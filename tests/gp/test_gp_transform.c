@@ -14,8 +14,6 @@ enum {
     M = TRANSFORM_NEW
 };
 
-static char path[256];
-
 static ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
 {
     ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
@@ -500,18 +498,6 @@ static void no_memory(void **state)
     fail_msg("no end of allocations");
 }
 
-static int open_both(void **state)
-{
-    gp_temporary(path);
-    return open_check_device(state);
-}
-
-static int close_both(void **state)
-{
-    remove(path);
-    return close_device(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,5 +518,5 @@ int main(void)
         cmocka_unit_test(ends_of_the_domain),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, open_both, close_both);
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

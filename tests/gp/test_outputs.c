@@ -7,9 +7,6 @@
 #include "gp/model/model.h"
 
 #include <string.h>
-#include <unistd.h>
-
-static char path[256];
 
 /* -- against the table ----------------------------------------------------------------------------------- */
 
@@ -347,14 +344,11 @@ static void bad_input_is_refused(void **state)
 
 int main(void)
 {
-    gp_temporary(path);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_dense_formulas),        cmocka_unit_test(a_shared_fit_lowers_the_sum),
         cmocka_unit_test(a_joint_output_is_a_model), cmocka_unit_test(a_fit_in_the_grid_is_the_fit),
         cmocka_unit_test(kernels_on_pairs),          cmocka_unit_test(each_is_a_model_of_its_own),
         cmocka_unit_test(bad_input_is_refused),
     };
-    int result = cmocka_run_group_tests(tests, open_check_device, close_device);
-    unlink(path);
-    return result;
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

@@ -6,9 +6,6 @@
 #include "alloc.h"
 
 #include <string.h>
-#include <unistd.h>
-
-static char path[256];
 
 /* -- rows more ------------------------------------------------------------------------------------------- */
 
@@ -189,13 +186,10 @@ static void every_allocation_fails(void **state)
 
 int main(void)
 {
-    gp_temporary(path);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_appended),      cmocka_unit_test(the_same_bits_come_back),
         cmocka_unit_test(a_model_is_one_output),  cmocka_unit_test(all_damage_is_seen),
         cmocka_unit_test(every_allocation_fails),
     };
-    int result = cmocka_run_group_tests(tests, open_check_device, close_device);
-    unlink(path);
-    return result;
+    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
 }

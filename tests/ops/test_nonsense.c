@@ -1,13 +1,11 @@
 /* Every public function of tape.h and ops.h is given NULL, a poisoned handle or a value out of range for each
  * of its arguments. It returns a status and one whole line that names the argument. */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/gradcheck.h>
 #include <cotangent/ops.h>
 #include <cotangent/step.h>
 
-static ct_device *device;
-static ct_tape *tape;
 static ct_tensor *square, *whole;
 static ct_var A, q, poisoned;
 static int checked;
@@ -325,25 +323,19 @@ static void tensors(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
+    if (open_tape(state)) return -1;
     square = ct_from(device, CT_F64, ct_shape2(2, 2), (double[]){ 2, 1, 1, 3 });
     whole = ct_zeros(device, CT_I64, ct_shape1(2));
-    if (!tape || !square || !whole) return -1;
+    if (!square || !whole) return -1;
     begin();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     ct_release(square);
     ct_release(whole);
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held ? -1 : 0;
+    return close_tape(state);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

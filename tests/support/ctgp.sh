@@ -3,6 +3,7 @@
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
+# shellcheck disable=SC2034 # the scripts use it
 ctgp=$1
 own_folder
 
