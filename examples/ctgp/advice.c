@@ -1,4 +1,4 @@
-/* Advice on a model's numbers. The options that it names are those of fit. */
+/* ctgp info: advice. The options that it names are those of fit. */
 #include "ctgp.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 /* With more rows than this, one factorisation for each column takes too long. */
 enum { MOST_ROWS = 5000 };
-/* What can be dropped costs the sum of the leave-one-out densities at most this many nats. */
+/* A column or term can be dropped if the sum of the leave-one-out densities loses at most this many nats. */
 #define NEGLIGIBLE 0.1
 
 typedef struct adviser {
@@ -34,7 +34,7 @@ static void advise(adviser *a, const char *format, ...)
 
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
-/* The lengthscale at its upper bound by which a part of the kernel ignores a column; NULL where there is
+/* The lengthscale at its upper bound by which a part of the kernel ignores a column; NULL if there is
  * none. */
 static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
 {
@@ -84,7 +84,7 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     if (count) print_drop(a, gone, count, loss);
 }
 
-/* Whether variance i is negligible. */
+/* *sum: the leave-one-out density without the term of variance i. */
 static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
 {
     ct_gp *copy = ct_gp_copy(gp);
@@ -137,7 +137,7 @@ static void advise_on_noise(adviser *a, const ct_param *p, int side)
                p->prior.kind ? "" : ", and if they are not, --priors weak");
 }
 
-/* rq#2.alpha: in the kernel's text rq(alpha=...) */
+/* The parameter rq#2.alpha is rq(alpha=...) in the kernel's text. */
 static void advise_on_other(adviser *a, const ct_param *p, int side)
 {
     const char *dot = strchr(p->name, '.'), *own = dot ? dot + 1 : p->name;
@@ -168,7 +168,7 @@ static void advise_on_bounds(adviser *a)
 
 /* -- the covariance matrix -- */
 
-/* Parameter k of the noise; NULL where there is none. */
+/* Parameter k of the noise, or NULL. */
 static const ct_param *noise_param(const ct_gp *gp, int64_t k)
 {
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
@@ -184,7 +184,7 @@ const char *more_noise(const ct_gp *gp)
     return noise_param(gp, 0)->prior.kind ? NULL : "--priors weak";
 }
 
-/* Whether some rows have next to no noise, as far as it is learned. */
+/* Whether some rows have next to no noise, given noise aside. */
 static bool is_quiet(const ct_gp *gp)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;

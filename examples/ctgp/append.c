@@ -7,7 +7,7 @@
 
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
 
-/* The values of output j in all rows of the table, into y (rows, p), which is made for the first one. */
+/* The values of output j in all rows of the table, into *y (rows, p), which the first call allocates. */
 static int read_output(frame *f, const model_file *m, source *t, const ct_csv_options *how, int64_t j,
                        int64_t *cols, double **y)
 {
@@ -27,7 +27,7 @@ static int read_output(frame *f, const model_file *m, source *t, const ct_csv_op
     return result;
 }
 
-/* Of the chosen rows those that outputs can learn; y: of all rows of the table, then of these. */
+/* Keeps the chosen rows that an output can learn. y: the values of all rows of the table, then of these. */
 static void keep_learnable(frame *f, const model_file *m, double *y)
 {
     const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
@@ -43,8 +43,8 @@ static void keep_learnable(frame *f, const model_file *m, double *y)
     f->n_rows = kept;
 }
 
-/* Y (rows, p), NaN where a value is missing. Rows that no output can learn are left out, and of outputs with
- * one factor those without all of them. */
+/* *Y (rows, p), NaN where a value is missing. Rows without any value are left out; for shared outputs, rows
+ * without all values. */
 static int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_options *how, ct_tensor **X,
                          ct_tensor **Y, ct_tensor **noise)
 {
@@ -73,8 +73,8 @@ static int frame_outputs(frame *f, const model_file *m, source *t, const ct_csv_
 
 /* -- the command ----------------------------------------------------------------------------------------- */
 
-/* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
- * caller takes the lock before loading the model, so that of several appends at once each adds to what the
+/* Adds the rows of `path` to the model and saves it, without a factor if its file had none. If it is saved in
+ * place, the caller took the lock before loading it, so that each of several appends at once adds to what the
  * one before has saved. */
 static int append(model_file *m, const char *path, const ct_csv_options *how, const char *out)
 {
@@ -113,14 +113,11 @@ int run_append(int argc, char **argv)
     const command c = {
         .name = "append",
         .arguments = "MODEL NEW.csv",
-        .summary =
-            "Adds rows to what a model knows. Nothing is fitted: parameters and scales stay as they are.",
-        .details = "Columns are found by their names, in any order; rows with a missing value are left out. "
-                   "The result "
-                   "is the\n"
-                   "model of all rows with these parameters, in time that goes with the square of the rows "
-                   "instead of the "
-                   "cube.",
+        .summary = "Adds rows to a model. Nothing is fitted: parameters and scales stay as they are.",
+        .details = "Columns are found by their names, in any order. Rows with a missing value are left out.\n"
+                   "The result is the model of all rows with these parameters. The time grows with the "
+                   "square of the\n"
+                   "rows instead of the cube.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

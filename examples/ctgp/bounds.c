@@ -26,7 +26,7 @@ static int bound_one(ct_gp *gp, int64_t i, const char *flag, bool upper, double 
                                       : GO_ON;
 }
 
-/* NAME=VALUE: the parameter of that name, or those that the name fits as a pattern. */
+/* NAME=VALUE bounds the parameter of that name, or those that fit the name as a pattern. */
 static int bound(ct_gp *gp, const char *flag, bool upper, char *text)
 {
     double value;

@@ -8,12 +8,12 @@
 
 /* -- a list of names ------------------------------------------------------------------------------------- */
 
-/* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list.
- * Blanks around it are passed. In quotes, which begin it, it may hold commas, blanks and doubled quotes. */
+/* Copies the name at *from to *to, with a NUL, and moves both behind it; false at the end of the list. Blanks
+ * around a name are left out. One that begins with a quote may hold commas, blanks and doubled quotes. */
 static bool take_name(const char **from, char **to)
 {
     const char *p = *from;
-    char *name = *to, *end = name; /* behind the last character that stays */
+    char *name = *to, *end = name; /* behind the last character of the name */
     bool quoted = false;
     while (*p == ' ') p++;
     for (; *p && (quoted || *p != ','); p++) {
@@ -78,7 +78,7 @@ const char *option_name(const char *name, char text[OPTION_NAME])
 
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
-/* Columns that `name` fits as a pattern, where there is no column of this very name. */
+/* The column of this name, or those that fit it as a pattern. */
 static int pick_one(const frame *f, const char *name, pick *picks, int64_t *n)
 {
     const int64_t exact = ct_table_find(f->table, name), before = *n;
@@ -108,7 +108,7 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n)
     return result;
 }
 
-/* -- what they say --------------------------------------------------------------------------------------- */
+/* -- their texts ----------------------------------------------------------------------------------------- */
 
 int frame_keep(const frame *f, const char *list, text_columns *k)
 {

@@ -1,4 +1,4 @@
-/* ctgp compare: which of two models predicts better, by the paired differences of their losses. */
+/* ctgp compare: says which of two models predicts better, by the paired differences of their losses. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ typedef struct side {
     double *square, *nlpd;
 } side;
 
-/* Of the pairs' differences B - A. */
+/* The differences B - A over the rows. */
 typedef struct difference {
     double mean, error; /* the mean's standard error */
 } difference;
@@ -36,7 +36,7 @@ static int make_room(side *s, int64_t n)
     return s->square && s->nlpd ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
 }
 
-/* In all rows of a table; NaN where an input or the target is missing. */
+/* The losses in all rows of a table; NaN where an input or the target is missing. */
 static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
 {
     source t;
@@ -48,7 +48,7 @@ static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
     if (result != GO_ON) return result;
     const int64_t m = s->p.data.n_rows;
     prediction_losses(&s->p, s->square, s->nlpd);
-    /* From the last on: the chosen row k has the place rows[k] >= k. */
+    /* From the last row on, since the chosen row k moves to rows[k] >= k. */
     for (int64_t i = s->n - 1, k = m - 1; i >= 0; i--) {
         const bool chosen = k >= 0 && s->p.data.rows[k] == i;
         const double a = chosen ? s->square[k] : NAN, b = chosen ? s->nlpd[k] : NAN;
@@ -58,7 +58,7 @@ static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
     return GO_ON;
 }
 
-/* In the rows that it has learned, each from all others. */
+/* The losses in the rows that the model has learned, each predicted from all others. */
 static int losses_left_out(side *s)
 {
     left_out l = { 0 };
@@ -72,7 +72,7 @@ static int losses_left_out(side *s)
     return result;
 }
 
-/* GO_ON where both models have learned the same targets, in the same order. */
+/* GO_ON if both models have learned the same targets, in the same order. */
 static int check_targets(const side *a, const side *b)
 {
     const int64_t n = ct_gp_points(a->gp);
@@ -123,7 +123,7 @@ static verdict judge(const side *a, const side *b)
     return v;
 }
 
-/* -1: A is better, 1: B is, by two standard errors; 0: that cannot be said. */
+/* -1: A is better by two standard errors; 1: B is; 0: neither. */
 static int better(difference d) { return fabs(d.mean) > 2 * d.error ? (d.mean > 0 ? -1 : 1) : 0; }
 
 static void print_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows)
@@ -228,11 +228,9 @@ int run_compare(int argc, char **argv)
         .arguments = "A.ctgp B.ctgp [DATA.csv]",
         .summary = "Says which of two models predicts better: on DATA.csv, or by leave-one-out.",
         .details =
-            "Without DATA.csv both have to know the same targets, as two fits of one table do. Both are "
-            "scored in the\n"
-            "same rows. What is judged is the mean of the differences from row to row, beside its standard "
-            "error: a\n"
-            "model is called better where it is so by more than two of them.",
+            "Both models are scored in the same rows. Without DATA.csv both must have learned the same\n"
+            "targets, as two fits of one table have. The verdict is on the mean of the differences from row\n"
+            "to row: a model is called better if that is beyond two standard errors.",
         .n_positional = 2,
         .n_optional = 1,
         .options = options,

@@ -1,5 +1,5 @@
-/* ctgp: what its commands share. Exact Gaussian processes from the command line, on the library's public API
- * alone. */
+/* ctgp, exact Gaussian processes from the command line: what its commands share. It uses the library's public
+ * API alone. */
 #ifndef CTGP_H
 #define CTGP_H
 
@@ -22,13 +22,14 @@ typedef enum code {
 
 /* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
 ct_group *many(void);
-/* For a command that only one process can run, all others end. Otherwise they go on, and print nothing. */
+/* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
+ * or a code. */
 int many_begin(bool together);
-/* Ends it, and returns `result`. */
+/* Ends the command, and returns `result`. */
 int many_end(int result);
-/* The device of many processes is "cpu": CODE_UNSUPPORTED for another one. */
+/* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
 int many_device(const char **name);
-/* Process 0's result for all, GO_ON or a code. */
+/* Gives all processes the result of process 0, GO_ON or a code. */
 int many_share(int result);
 
 /* -- options.c: the command line -- */
@@ -42,7 +43,7 @@ typedef struct option {
 
 typedef struct command {
     const char *name, *arguments, *summary, *details;
-    int n_positional, n_optional; /* files; the optional ones follow, NULL where they are not given */
+    int n_positional, n_optional; /* files; the optional ones follow, NULL if not given */
     const option *options;
     int n_options;
 } command;
@@ -58,7 +59,7 @@ enum { GO_ON = -1 };
 /* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
 int parse_arguments(const command *c, int argc, char **argv, const char **positional);
 
-/* `text` NULL leaves *out alone. GO_ON or CODE_USAGE. */
+/* A `text` of NULL leaves *out unchanged. GO_ON or CODE_USAGE. */
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 /* A number between 0 and 1, neither included. */
 int parse_share(const char *name, const char *text, double *out);
@@ -72,7 +73,7 @@ bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
 
-/* "ctgp: " and one line on stderr; returns `result`. */
+/* Prints "ctgp: " and one line on stderr, and returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
 /* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
@@ -112,7 +113,7 @@ void json_end(json *j, bool several);
 /* A value as printf writes it. */
 void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
 
-/* -- dialect.c: how tables are written, where an option says so -- */
+/* -- dialect.c: how a table is written, if options say so -- */
 
 typedef struct dialect {
     const char *separator, *decimal, *header, *unseen;
@@ -136,7 +137,8 @@ typedef struct dialect {
 
 /* Into *how. GO_ON or CODE_USAGE. */
 int parse_dialect(const dialect *d, ct_csv_options *how);
-/* How the option is to be used that a message of the library asks for; "" for other messages. */
+/* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
+ * messages. */
 const char *dialect_remedy(const char *message);
 
 /* -- source.c: what a table is read from -- */
@@ -148,10 +150,10 @@ typedef struct source {
     ct_device *device;
     ct_bytes file;
     char *input;
-    bool told; /* the notes on the table */
+    bool told; /* the notes on the table are printed */
 } source;
 
-/* Reads all of a file, of a pipe, or for "-" of standard input. Close it in any case. */
+/* Reads a whole file or pipe, or for "-" standard input. Close it in any case. */
 int source_open(source *t, ct_device *device, const char *path);
 void source_close(source *t);
 
@@ -169,8 +171,8 @@ typedef struct text_columns {
     const char **texts; /* (rows, n) */
 } text_columns;
 
-/* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field:
- * to a file, or for "-" to standard output. */
+/* Writes columns of text (may be NULL), then values (rows, cols), below a header of names; NaN is an empty
+ * field. `out`: a file, or "-" for standard output. */
 int table_write(ct_device *device, const text_columns *texts, const double *values, int64_t rows,
                 int64_t cols, const char *const *names, const char *out);
 
@@ -183,10 +185,10 @@ typedef struct frame {
     int64_t *rows, n_rows; /* the rows that are chosen */
 } frame;
 
-/* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
- * those names, and a missing value in all others. */
+/* Parses a table; `t` is not needed afterwards. Text is an error in the columns `only` [n] and a missing
+ * value in others. */
 int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n);
-/* The notes on the table, on standard error. */
+/* Prints the notes on the table on standard error. */
 void frame_tell_notes(const frame *f);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
@@ -195,7 +197,7 @@ int64_t frame_column(const frame *f, const char *name);
 int frame_needs(const frame *f, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
-/* On standard error, where rows are not chosen: how many, and of how many, into the text. */
+/* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
 void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
@@ -213,8 +215,8 @@ int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
 enum { OPTION_NAME = 256 };
-/* A name as the shell and --drop read it back, in quotes where they have to be; `name` itself where it has
- * none to need, or is too long. */
+/* A name as it can be pasted into the shell behind --drop, in quotes if it needs them; `name` itself if it is
+ * too long. */
 const char *option_name(const char *name, char text[OPTION_NAME]);
 
 typedef struct pick {
@@ -226,27 +228,27 @@ typedef struct pick {
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
-/* What the columns that such a list names say in every row; of none for NULL. Free *k in any case. The texts
- * are those of a table that was read with ct_csv_options.texts. */
+/* The texts of the columns that such a list names, in every row; no column for NULL. The table was read with
+ * ct_csv_options.texts. Free *k in any case. */
 int frame_keep(const frame *f, const char *list, text_columns *k);
 void text_columns_free(text_columns *k);
 
-/* -- noise.c: noise that a column of the table tells -- */
+/* -- noise.c: noise from a column of the table -- */
 
 /* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: the
  * model's name of the column, or unchanged. */
 int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096]);
-/* The table's column of such a name, or NULL. */
+/* The table's column behind such a name, or NULL. */
 const char *noise_column(ct_gp_noise kind, const char *name);
 /* The model's name of its column, or "". */
 const char *noise_name(const ct_gp *gp);
-/* What a model's noise is: "given, standard deviations in err", ... */
+/* A model's noise in words: "given, standard deviations in err", ... */
 void noise_text(const ct_gp *gp, char *text, size_t size);
-/* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it
- * has not is refused. */
+/* The noise of the chosen rows from column `col`, as variances or levels. A model gp (may be NULL) refuses a
+ * level that it does not have. */
 int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
                 ct_tensor **noise);
-/* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
+/* Checks rows that are held back as frame_noise will, before a model of the others is learned. */
 int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
 
 /* -- target.c: the target y on another scale, z = g(y) -- */
@@ -255,16 +257,16 @@ int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_nois
 int transform_settings(const char *text, ct_transform_kind *kind);
 /* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
 ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
-/* "log(y)", what the model's parameters are of; into `text`. */
+/* "log(y)", the function of the target that the model has learned; into `text`. */
 const char *target_text(const ct_gp *gp, char *text, size_t size);
 /* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */
 int check_target(const frame *f, int64_t col, ct_transform_kind kind);
-/* On standard error, where a model of the log may be better. */
+/* Suggests the log on standard error, if the target is positive and skewed. */
 void tell_skewed(const frame *f, int64_t col);
 
 /* -- open.c: a model's file -- */
 
-/* A model's file: the outputs that a command is about, the file's or the one that --output names. */
+/* A model's file, and the outputs that a command works on: all, or the one that --output names. */
 typedef struct model_file {
     const char *path;
     ct_device *device;
@@ -272,9 +274,9 @@ typedef struct model_file {
     ct_gp *single;       /* owned; that model */
     ct_gp **gp;          /* [n], borrowed */
     int64_t n;
-    bool several; /* the file has more than one */
-    bool joint;   /* which learn from each other */
-    bool factor;  /* and their factors */
+    bool several; /* the file has more than one output */
+    bool joint;   /* they learn from each other */
+    bool factor;  /* the file has their factor */
 } model_file;
 
 /* The option of every command that reads a model. */
@@ -286,22 +288,21 @@ typedef struct model_file {
 /* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
 int model_open(model_file *m, const char *device_name, const char *path, const char *output, bool one);
 void model_close(model_file *m);
-/* Of leave-one-out with joint outputs, a note on standard error. */
+/* Says on standard error what leave-one-out means for joint outputs. */
 void tell_joint(const model_file *m);
 
 /* -- model.c: tables as a model reads them, and its predictions -- */
 
-/* Parses a table, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
- * cols[d + 1]: the column of its noise; these two or -1. */
+/* Parses a table by the model's columns. cols[0..d): the inputs; cols[d]: the target or -1; cols[d + 1]: the
+ * column of the noise or -1. */
 int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);
-/* Parses a table and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
- * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
- * is told, or refused with `y`. */
+/* Parses a table and reads the rows, at least one, whose inputs, and with `y` the target, are complete.
+ * Unless `noise` is NULL, it takes their noise. */
 int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise);
 
-/* The rows of a model's noise, in column `col` or, for -1, none, which is told, or refused if `required`: new
- * observations then have the average noise. */
+/* The noise of the chosen rows from column `col`. If the table has none, -1, that is refused if `required`;
+ * else *noise stays NULL, and a note says that new observations have the average noise. */
 int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise);
 
 typedef struct prediction {
@@ -314,8 +315,8 @@ typedef struct prediction {
 int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
-/* In the units of y: mean and standard deviation of chosen row i (either may be NULL); the quantile of which
- * that of a standard normal is q. */
+/* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q
+ * standard deviations of z. */
 void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
 double prediction_quantile(const prediction *p, int64_t i, double q);
 void prediction_free(prediction *p);
@@ -330,7 +331,7 @@ score prediction_score(const prediction *p);
 /* n=20 rmse=0.1 ...; "n": 20, "rmse": 0.1, ... */
 void print_score(score s, FILE *to);
 void json_score(json *j, score s);
-/* Squared error and minus the log density of each chosen row; NaN where the target has no value. */
+/* Squared error and minus the log density of each chosen row; NaN if the target has no value. */
 void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* 97.5 % quantile of the standard normal */
@@ -350,16 +351,16 @@ typedef enum fate {
     ROW_LEARNED,
 } fate;
 
-/* What became of each of the chosen rows. Learned are those that agree with a row of the model, in any order;
- * of equal rows all. Held back are others, where most of the model's rows are among the first rows_of_table
- * rows of the file. malloc'ed; free *fates in any case. */
+/* What the fit did with each chosen row. A row is learned if it agrees with one of the model, in any order.
+ * Another row is held back if it is among the first rows_of_table complete ones, and most of the model's rows
+ * are there. malloc'ed; free *fates in any case. */
 int frame_fates(const frame *f, ct_gp *gp, fate **fates);
 
 /* -- folds.c: which rows are left out together -- */
 
 /* order[n]: 0, ..., n - 1 in an order that the seed draws; another stream gives an independent one. */
 int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
-/* fold[n]: numbers from 0, `count` of them, equally many of each but for one, drawn by the seed. */
+/* fold[n]: numbers 0, ..., count - 1, drawn by the seed; how often each occurs differs by one at most. */
 int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
 /* One for each text of the column in the chosen rows; *count: how many. */
 int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count);
@@ -391,7 +392,7 @@ int set_bounds(ct_gp *gp, const bounds *b);
 
 /* -- levels.c -- */
 
-/* Of each `index` of the kernel: the variances and correlations of its levels. */
+/* Prints the standard deviations and correlations of the levels of each `index` in the kernel. */
 void print_levels(const ct_gp *gp);
 
 /* -- kernels.c -- */
@@ -402,19 +403,18 @@ void print_kernels(void);
 
 /* --season: the name of an input, none, or NULL. GO_ON or CODE_USAGE. */
 int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how);
-/* Restarts for a kernel with a period that has no start, which is told. */
+/* Sets restarts, with a note, if the kernel has a period without a start. */
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
-/* A line each on standard error; where somebody asked for them, also that there are none. */
+/* Prints each season on standard error and, if somebody asked for seasons, that there is none. */
 void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
 void json_seasons(json *j, const ct_season *season, int count);
-/* Tells of a strong season in the only input, or the only time, for which the model's kernel, given or
- * chosen, has no part. */
+/* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
 void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
 
 /* -- train.c: fits -- */
 
-/* What all searches of a fit took, and the seasons that were found before them. */
+/* What all searches of a fit took, and the seasons that were found first. */
 typedef struct effort {
     int iterations, evaluations, starts;
     double seconds;
@@ -473,13 +473,13 @@ void print_outliers(const outliers *o, const char *heading);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
 void json_outliers(json *j, const outliers *o);
 
-/* -- sensitivity.c: what a model owes to each feature -- */
+/* -- sensitivity.c: how much each feature matters -- */
 
-/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises where it is held at
- * its mean; NaN where there is no covariance then. */
+/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises if the feature is
+ * held at its mean; NaN if there is no covariance then. */
 typedef struct sensitivity {
     double *first, *total, *loss;
-    char why[256]; /* there are none; "" */
+    char why[256]; /* why there are none, or "" */
 } sensitivity;
 
 /* Free it in any case. */
@@ -510,7 +510,7 @@ void json_columns(json *j, const ct_gp *gp, const column_range *range);
 void read_mean(const char *text, ct_gp_options *options);
 /* CODE_USAGE for a single word that is neither one of these nor a column. */
 int check_mean(const ct_gp_options *options, const ct_column *inputs, int64_t d);
-/* Such a text; into `text`. */
+/* The mean of a model as such a text. */
 const char *mean_text(const ct_gp *gp, char *text, size_t size);
 
 /* The coefficients of a basis. */

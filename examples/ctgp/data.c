@@ -1,4 +1,4 @@
-/* Columns by name and rows without missing values, of a CSV file. */
+/* A table: its columns by name, and the rows that a command uses. */
 #include "ctgp.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* How a table is written, where the command line says so. */
+/* How a table is written, if the command line says so. */
 #include "ctgp.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ typedef struct sign {
     const char *name, sign;
 } sign;
 
-/* A sign by its name, or itself; 0 where it is neither. */
+/* The sign that `text` names or is, or 0. */
 static char find_sign(const char *text, const sign *signs, int n)
 {
     for (int i = 0; i < n; i++)
@@ -36,7 +36,7 @@ int parse_dialect(const dialect *d, ct_csv_options *how)
     return result;
 }
 
-/* The options by the words of the library's messages. */
+/* Words of the library's messages, and the option that helps. */
 static const struct {
     const char *words, *option;
 } remedies[] = {

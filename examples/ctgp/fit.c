@@ -30,7 +30,7 @@ int fit_tell(const settings *s, const lesson *l, const int64_t *cols, json *j)
     return result;
 }
 
-/* What is fitted to the data, and how. */
+/* What is fitted, and how. */
 typedef struct plan {
     ct_kernel *kernel; /* NULL: one is chosen */
     ct_gp_options model;
@@ -48,8 +48,8 @@ int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_k
     return result;
 }
 
-/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise.
- * Takes the plan's kernel over. */
+/* Learns the chosen rows: inputs cols[0..d), target cols[d], noise cols[d + 1] if a column gives it. Takes
+ * the plan's kernel over. */
 static int fit_rows(const settings *s, lesson *l, const int64_t *cols, int64_t d, plan p)
 {
     const frame *f = &l->f;

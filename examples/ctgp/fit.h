@@ -30,9 +30,8 @@ int fit_read_settings(int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 int fit_check_writable(const char *path);
 
-/* Indices of the features, of the target at *d, of the noise's column behind it, or -1, and of further
- * targets, of the table in *f. Finds the settings' targets. The text is parsed for its header, then for those
- * columns' values. Close the frame and free *cols in any case. */
+/* Finds the settings' targets and reads the table into *f. *cols: the features [*d], the target, the column
+ * of the noise or -1, and further targets. Close the frame and free *cols in any case. */
 int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 /* The place of target j among cols. */
 static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
@@ -42,16 +41,16 @@ typedef struct held {
     int64_t *rows, n; /* as those of a frame */
 } held;
 
-/* Moves rows of the frame to *h, which is freed by free(h->rows), and says so on standard error. */
+/* Moves rows of the frame to *h, and says so on standard error. Free h->rows in any case. */
 int fit_hold_rows(const settings *s, frame *f, held *h);
-/* GO_ON where a model of the frame's rows, whose columns are cols, can be scored on them. */
+/* GO_ON if a model of the frame's rows can be scored on the rows that are held back. */
 int fit_check_held(const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d);
 /* The model's score on them. */
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
-/* Chooses the rows, holds some back, and refuses data that no model can be made of. cols has `targets` of
- * them; with `missing` a row need not have all. *all: how many rows there are where some of them are not
- * learned. */
+/* Chooses the rows, holds some back, and refuses data of which no model can be made. With `missing` a row
+ * needs the value of one of the targets only. *all: the number of complete rows if the model does not learn
+ * them all, else 0. */
 int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
                     bool missing, held *h, int64_t *all);
 
@@ -78,7 +77,7 @@ int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t 
 
 /* -- fit.c -- */
 
-/* What has been learned of a target. Free it in any case. */
+/* What a fit has learned of a target. Free it in any case. */
 typedef struct lesson {
     frame f; /* its rows are owned, the table is not */
     held h;
@@ -92,7 +91,7 @@ int fit_learn(const settings *s, const frame *f, const int64_t *cols, int64_t d,
               lesson *l);
 /* Scores and prints a model that is saved. */
 int fit_tell(const settings *s, const lesson *l, const int64_t *cols, json *j);
-/* *kernel: NULL where none is given. */
+/* *kernel: NULL if none is given. */
 int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
 
 #endif

@@ -18,7 +18,7 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
-/* The targets by their columns. */
+/* Whether a target has this column. */
 static bool is_target(const settings *s, const frame *f, int64_t col)
 {
     for (int64_t j = 0; j < s->n_targets; j++)
@@ -31,8 +31,8 @@ static bool names_target(const settings *s, const char *name)
     return named((const char *const *)s->targets, s->n_targets, name);
 }
 
-/* Features in the order of --features, or all columns but that of the noise. The unnamed first column that
- * counts the rows is one where there is no other. */
+/* The features in the order of --features, or all columns but that of the noise. An unnamed first column that
+ * counts the rows is a feature only if there is no other. */
 static int list_features(const settings *s, const frame *f, int64_t noise, const char **names, int64_t *n)
 {
     pick *features = NULL, *drop = NULL;
@@ -68,7 +68,7 @@ static int list_features(const settings *s, const frame *f, int64_t noise, const
     return result;
 }
 
-/* A column's own name is one target, whatever it is; else a comma is between several. */
+/* If a column has the whole text as its name, it is the only target; else commas separate several. */
 static int find_targets(settings *s, const frame *f)
 {
     const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
@@ -92,8 +92,8 @@ static int find_targets(settings *s, const frame *f)
     return GO_ON;
 }
 
-/* Names of the features, then of the first target, of the noise's column or NULL, and of the other targets;
- * they point into the table. */
+/* The names of the features, the first target, the noise's column or NULL, and the other targets. They point
+ * into the table. */
 static int choose_columns(settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0;
@@ -114,7 +114,7 @@ static int choose_columns(settings *s, const frame *f, const char **names, int64
     return result;
 }
 
-/* Adds the columns that an option names to `asked`, as that kind. */
+/* Adds the columns that option `by` names to `asked`, with their kind. */
 static int ask(const settings *s, const frame *f, const char *by, const char *text, ct_column_kind kind,
                ct_column *asked, int64_t *n)
 {
@@ -134,7 +134,7 @@ static int ask(const settings *s, const frame *f, const char *by, const char *te
     return result;
 }
 
-/* The values of the columns `names`: d features, the targets, perhaps the noise's. */
+/* Reads the values of the columns `names`: d features, the targets, and the noise if there is one. */
 static int parse_values(const settings *s, const source *t, const frame *header, const char *const *names,
                         int64_t d, frame *f)
 {
@@ -164,7 +164,7 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     return result;
 }
 
-/* Why a column of text says nothing of the target: NULL where it may. */
+/* Why a column of text cannot help to predict; NULL if it may. */
 static const char *says_nothing(const frame *f, int64_t col, char text[96])
 {
     const ct_column *c = ct_table_column(f->table, col);
@@ -179,8 +179,8 @@ static const char *says_nothing(const frame *f, int64_t col, char text[96])
     return text;
 }
 
-/* Leaves out columns of one text, and those that name their rows, unless --features or --categorical asks for
- * them. */
+/* Leaves out columns with one text only, and those that name their rows, unless --features or --categorical
+ * asks for them. */
 static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t *d)
 {
     pick *asked = NULL;

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of one target: as if it were the only one. */
+/* The columns of target j as if it were the only one. */
 static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *own)
 {
     memcpy(own, cols, (size_t)(d + 2) * sizeof *own);
     own[d] = cols[fit_place(d, j)];
 }
 
-/* Of outputs with one model its parameters first, in the units of the standardised outputs. */
+/* Prints what stands before output j. Outputs with one model have its parameters first, in the units of the
+ * standardised outputs. */
 static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
 {
     if (s->json) {
@@ -27,7 +28,7 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
     printf("%s:\n", s->targets[j]);
 }
 
-/* Its rows, of which joint outputs learn those that have their value. free *rows in any case. */
+/* Keeps the rows that have a value of the target: a joint output learns no others. Free *rows in any case. */
 static int keep_known(frame *f, int64_t target, int64_t **rows)
 {
     int64_t kept = 0;
@@ -39,7 +40,7 @@ static int keep_known(frame *f, int64_t target, int64_t **rows)
     return GO_ON;
 }
 
-/* Scores and prints output j, of the columns `own`. */
+/* Scores and prints output j, whose columns are `own`. */
 static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own, int64_t d,
                        json *to)
 {
@@ -70,7 +71,7 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
     return result;
 }
 
-/* Each by itself, from the rows that have its value. */
+/* Learns each target by itself, from the rows that have its value. */
 static int learn_each(const settings *s, const frame *f, const int64_t *cols, int64_t d,
                       const ct_gp_options *options, lesson *l, ct_outputs **o)
 {
@@ -91,7 +92,7 @@ static int learn_each(const settings *s, const frame *f, const int64_t *cols, in
     return result;
 }
 
-/* A kernel of joint outputs may name the column of the output, which is behind the inputs. */
+/* A kernel of joint outputs may name the column of the output, which follows the inputs. */
 static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, bool joint, ct_kernel **kernel)
 {
     ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
@@ -103,7 +104,7 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, b
     return result;
 }
 
-/* A rough function of the numbers, of which levels of categories have a share of their own. */
+/* A rough function of the numbers, for each level of the categories. */
 static ct_kernel *usual_kernel(const ct_column *inputs, int64_t d, bool joint)
 {
     int64_t categories = 0;
@@ -114,7 +115,7 @@ static ct_kernel *usual_kernel(const ct_column *inputs, int64_t d, bool joint)
     return ct_kernel_parse(text);
 }
 
-/* All by one model: shared from the rows that have all values, joint from those that have one. */
+/* Learns all targets by one model: shared from the rows with all values, joint from those with any. */
 static int learn_all(const settings *s, const frame *f, const int64_t *cols, int64_t d,
                      const ct_gp_options *options, lesson *l, ct_outputs **o)
 {

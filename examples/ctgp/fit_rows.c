@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Refuses a column whose values are all the same, or all the same to the model. */
+/* Refuses a column whose values are all equal, or equal to the model. */
 static int check_values(const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
@@ -37,7 +37,7 @@ static int check_values(const frame *f, int64_t col, bool target)
     return GO_ON;
 }
 
-/* The rows with a value in all columns; with `missing` in all but the targets, one of which is enough. */
+/* Chooses the rows with a value in all columns; with `missing` one of the targets is enough. */
 static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing)
 {
     const bool noise = cols[d + 1] >= 0;

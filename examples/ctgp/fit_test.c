@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chosen rows k with held[k] move to *h; with drop they are gone. */
+/* Moves the chosen rows k with held_back[k] to *h, or drops them. */
 static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
 {
     int64_t kept = 0;
@@ -18,7 +18,7 @@ static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
     f->n_rows = kept;
 }
 
-/* Marks `count` of n rows: the last ones, or drawn ones. */
+/* Marks `count` of n rows: the last or drawn ones. */
 static int mark(ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed, uint64_t stream,
                 bool *marked)
 {
@@ -32,7 +32,7 @@ static int mark(ct_device *device, int64_t n, int64_t count, bool last, uint64_t
     return result;
 }
 
-/* Holds back the share --test-fraction or --test-last of the rows. */
+/* Holds back the share of the rows that --test-fraction or --test-last gives. */
 static int hold_share(const settings *s, frame *f, bool *marked, held *h)
 {
     const long long n = f->n_rows, count = llround(s->test * (double)n);
@@ -47,7 +47,7 @@ static int hold_share(const settings *s, frame *f, bool *marked, held *h)
     return GO_ON;
 }
 
-/* Keeps --max-rows of the rows; the others are held back unless there are such rows already. */
+/* Keeps --max-rows of the rows. The others are held back, unless an option holds rows back already. */
 static int hold_rest(const settings *s, frame *f, bool *marked, held *h)
 {
     const long long n = f->n_rows;

@@ -4,14 +4,14 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What is told of a model. */
+/* What a command line asks for. */
 typedef struct telling {
     const char *table, *features, *json;
     uint64_t seed;
     ct_csv_options how;
 } telling;
 
-/* Of one output; `text`: of the table, if there is one. */
+/* Describes one output. `text`: the table, if there is one. */
 static int tell(ct_gp *gp, bool factor, const telling *w, source *text, json *j)
 {
     ct_gp_numerics q;
@@ -35,7 +35,7 @@ static int tell(ct_gp *gp, bool factor, const telling *w, source *text, json *j)
     return result;
 }
 
-/* Of several outputs one after the other, or "outputs": [...] */
+/* Describes the outputs one after the other, or as "outputs": [...] */
 static int tell_all(const model_file *m, const telling *w)
 {
     const char *kind = outputs_name(ct_outputs_kind_of(m->outputs));
@@ -64,17 +64,17 @@ int run_info(int argc, char **argv)
         OUTPUT_OPTION(output),
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
           &features },
-        { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        { "--seed", "S", "seed of the indices' sample; 0 unless given", &seed_text },
         DIALECT_OPTIONS(d),
         { "--json", NULL, "as one line of JSON", &as_json },
     };
     const command c = {
         .name = "info",
         .arguments = "MODEL [TRAIN.csv]",
-        .summary = "Says what a model is: columns, kernel, parameters, how it was fitted, how well it is "
-                   "conditioned.",
+        .summary =
+            "Describes a model: columns, kernel, parameters, how it was fitted, how well it is conditioned.",
         .details =
-            "With TRAIN.csv, the table that the model learned, outliers are named by their lines in it.",
+            "With TRAIN.csv, the table that the model learned, outliers are named by their lines there.",
         .n_positional = 1,
         .n_optional = 1,
         .options = options,

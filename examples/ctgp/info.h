@@ -4,7 +4,7 @@
 
 #include "ctgp.h"
 
-/* What is told of an output. */
+/* What ctgp info says of an output. */
 typedef struct facts {
     ct_gp *gp;
     bool factor; /* the file has it */

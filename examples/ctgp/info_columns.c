@@ -31,7 +31,7 @@ const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])
     return text;
 }
 
-/* What is not a number: "date   time, 1949-01-01 to 1960-12-01", "city   category of 3: Bern, Chur, Genf" */
+/* Times and categories: "date   time, 1949-01-01 to 1960-12-01", "city   category of 3: Bern, Chur, Genf" */
 void print_columns(const ct_gp *gp, const column_range *range)
 {
     enum { SHOWN = 5 };

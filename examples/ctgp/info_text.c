@@ -1,7 +1,7 @@
 /* ctgp info: its text. */
 #include "info.h"
 
-/* Rows are counted from 1, the missing ones left out. */
+/* Rows count from 1, without those that the fit left out. */
 static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
     if (!q) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Bytes of the UTF-8 character at p; 0 where there is none [RFC 3629]. */
+/* Bytes of the UTF-8 character at p, or 0 [RFC 3629]. */
 static int utf8_size(const unsigned char *p)
 {
     const int size = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
@@ -32,7 +32,7 @@ static void write_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* What stands before a value. */
+/* A comma if it is due, and the name. */
 static void begin(json *j, const char *name)
 {
     if (j->more) fputs(", ", j->to);

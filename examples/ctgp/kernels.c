@@ -1,7 +1,7 @@
 /* ctgp help kernels: every profile, from the rows of profiles.h. */
 #include "ctgp.h"
 
-/* What it is, by its code: a row without this does not compile. */
+/* Of each code of profiles.h. A code without them does not compile. */
 #define FORMULA_RBF                "exp(-r^2 / 2)"
 #define FORMULA_MATERN12           "exp(-r)"
 #define FORMULA_MATERN32           "(1 + sqrt(3) r) exp(-sqrt(3) r)"

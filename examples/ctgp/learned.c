@@ -32,8 +32,8 @@ typedef struct known {
     int64_t *cols;   /* the inputs' columns in a table, the target's, and that of the noise or -1, [d + 2] */
 } known;
 
-/* With a log the target's largest magnitude counts as larger: exp makes the rounding of z a relative one of
- * y. */
+/* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
+ * error of y. */
 static void find_largest(known *m)
 {
     for (int64_t j = 0; j <= m->d; j++) {
@@ -45,7 +45,7 @@ static void find_largest(known *m)
         m->largest[m->d] *= fmax(1, fabs(log(m->largest[m->d])) / 16);
 }
 
-/* Room for the columns. Free it in any case. */
+/* Allocates columns and magnitudes. Free it in any case. */
 static int known_begin(known *m, const ct_gp *gp)
 {
     const int64_t d = ct_gp_dims(gp);
@@ -90,7 +90,7 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 
 /* -- in the model's order -------------------------------------------------------------------------------- */
 
-/* Keeps of the chosen rows those of the model, which are in the same order. */
+/* Keeps the chosen rows that are the model's, which are in the same order. */
 static int match(frame *f, const known *m)
 {
     int64_t found = 0;
@@ -132,7 +132,7 @@ static int by_key(const void *a, const void *b)
     return (p->key > q->key) - (p->key < q->key);
 }
 
-/* Irregular weights make the sums of different rows differ. */
+/* Irregular weights keep the sums of different rows apart. */
 static double add_key(int64_t j, double value, double largest)
 {
     return largest > 0 ? (0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1)) * (value / largest) : 0;
@@ -152,7 +152,7 @@ static int64_t first_from(const keyed *sorted, int64_t n, double least)
     return low;
 }
 
-/* sorted: room for n. */
+/* `sorted` is room for n rows. */
 static void mark_learned(const frame *f, const known *m, keyed *sorted, fate *fates)
 {
     for (int64_t i = 0; i < m->n; i++) {
@@ -171,7 +171,7 @@ static void mark_learned(const frame *f, const known *m, keyed *sorted, fate *fa
     }
 }
 
-/* The first `all` rows that are complete were there in the fit. */
+/* The fit had the first `all` complete rows. */
 static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
 {
     const int64_t n_cols = m->cols[m->d + 1] < 0 ? m->d + 1 : m->d + 2;

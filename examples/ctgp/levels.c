@@ -1,4 +1,4 @@
-/* What a model's kernels of levels have learned, by the names of the levels. */
+/* What the kernels of levels have learned, by the names of the levels. */
 #include "ctgp.h"
 
 #include <math.h>

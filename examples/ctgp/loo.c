@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* From mean and variance of z and the log density, with y where there is a transform. As the log density is
- * -½ log 2πs² - ½ sigmas² + log g'(y), no digits of y are lost. */
+/* Row i from part: mean and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
+ * gives sigmas, as y less the mean would lose digits. */
 static void take_row(left_out *l, int64_t i, ct_transform t, const double part[3], double y)
 {
     const double slope = ct_transform_log_slope(t, y);
@@ -78,7 +78,7 @@ static int choose_folds(task *t, ct_gp *gp)
                  : folds_drawn(ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
 }
 
-/* With the table: its line before each row. */
+/* With the table, its line stands before each row. */
 static int write_rows(const task *t, ct_device *device, const left_out *l)
 {
     static const char *const columns[] = { "line", "mean", "std", "log_density" };
@@ -109,7 +109,7 @@ static loo_score score_of(const left_out *l)
     return (loo_score){ s.n, sqrt(s.rmse / s.n), s.nlpd / s.n, s.coverage95 / s.n };
 }
 
-/* `target` NULL: the only one. */
+/* A `target` of NULL is the only one. */
 static void print_loo(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
 {
     if (target) fprintf(to, "%s: ", target);
@@ -132,7 +132,7 @@ static void json_loo(json *j, const task *t, loo_score s, const char *target, bo
     json_close(j, '}');
 }
 
-/* One of the model's outputs. */
+/* Leaves out the rows of output k. */
 static int leave_out(task *t, const model_file *m, int64_t k, source *text, json *j)
 {
     ct_gp *gp = m->gp[k];
@@ -181,7 +181,7 @@ int run_loo(int argc, char **argv)
         { "--folds", "K", "leave out K parts in turn, drawn with --seed, instead of single rows", &folds },
         { "--by", "GROUP", "leave out all rows of a group together: those alike in this column of TRAIN.csv",
           &t.by },
-        { "--seed", "S", "of the folds; 0 unless given", &seed },
+        { "--seed", "S", "seed of the folds; 0 unless given", &seed },
         { "--out", "FILE.csv",
           "where to write columns mean, std, log_density, a row for each row; - is standard output", &t.out },
         OUTPUT_OPTION(output),
@@ -192,19 +192,16 @@ int run_loo(int argc, char **argv)
     const command c = {
         .name = "loo",
         .arguments = "MODEL [TRAIN.csv]",
-        .summary = "Leave-one-out: predicts every row that the model learned from by all others, and scores "
-                   "that. With --folds or --by: by the rows of all other folds.",
+        .summary = "Leave-one-out: predicts every row of the model from all others, and scores that.",
         .details =
-            "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=... "
-            "is printed,\n"
-            "with --out - on standard error; rows of the training file that had a missing value are not in "
-            "the model.\n"
-            "With TRAIN.csv, the table that the model learned, --out has the column line: that of each row "
-            "in "
-            "it.\n"
-            "After fit --objective loo it ends in \"optimised on\": the parameters were chosen by this "
-            "score, "
-            "and new rows do worse.",
+            "With --folds or --by each row is predicted from the rows of all other folds.\n"
+            "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=...\n"
+            "is printed, on standard error with --out -. Rows of the training file that had a missing value\n"
+            "are not in the model. With TRAIN.csv, the table that the model learned, --out has the column\n"
+            "line, the line of each row there.\n"
+            "After fit --objective loo the line ends in \"optimised on\": this score chose the parameters, "
+            "and\n"
+            "new rows do worse.",
         .n_positional = 1,
         .n_optional = 1,
         .options = options,

@@ -44,7 +44,7 @@ static const entry *find(const char *name)
     return NULL;
 }
 
-/* One command. Some are for all processes that mpirun started, the others for the first one. */
+/* Runs a command in all processes that mpirun started, or in the first one. */
 static int run(const entry *e, int argc, char **argv)
 {
     int result = many_begin(e->together);

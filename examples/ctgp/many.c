@@ -24,8 +24,8 @@ int many_begin(bool together)
     return GO_ON;
 }
 
-/* A process without memory may have failed alone: it does not wait for the others, which mpirun then ends.
- * It gives process 0 the time to print why. */
+/* A process without memory may have failed alone, so it does not wait for the others, which mpirun then ends.
+ * It leaves process 0 the time to print why. */
 int many_end(int result)
 {
     if (result != CODE_MEMORY || ct_group_size(processes) == 1)

@@ -78,10 +78,10 @@ int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how
     return result;
 }
 
-/* Points at a time. */
+/* Rows that are predicted at a time. */
 enum { CHUNK = 2048 };
 
-/* On a terminal, how far it is. */
+/* Shows on a terminal how far the prediction is. */
 static void show_share(int64_t done, int64_t all)
 {
     if (all <= CHUNK || !isatty(STDERR_FILENO)) return;
@@ -93,7 +93,7 @@ static void show_share(int64_t done, int64_t all)
     fflush(stderr);
 }
 
-/* Of all rows of X, chunk by chunk. */
+/* Predicts all rows of X, chunk by chunk. */
 static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct_tensor *variance)
 {
     const int64_t m = ct_tensor_dim(X, 0);
@@ -195,7 +195,7 @@ static double target_at(const prediction *p, int64_t i)
     return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
 }
 
-/* The targets' standard deviation, as z. */
+/* The standard deviation of the targets' z. */
 static double spread(const prediction *p)
 {
     double n = 0, mean = 0, squares = 0;
@@ -209,9 +209,9 @@ static double spread(const prediction *p)
     return n > 0 ? sqrt(squares / n) : 0;
 }
 
-/* nlpd: mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y); coverage: share of z within m ± 1.96 s. A
- * variance is the prior's less the data's part, so it is only known to a rounding error of the prior's; s
- * counts as at least that. */
+/* Adds the losses of chosen row i: nlpd is the mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y);
+ * coverage is the share of z within m ± 1.96 s. A variance is the prior's less the data's part, so it is
+ * known to a rounding error of the prior's only; s counts as at least `least`. */
 static bool losses_of(const prediction *p, int64_t i, double least, score *s)
 {
     const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);

@@ -1,5 +1,5 @@
-/* Noise that a column of the table tells: standard deviations, variances, or a level with a noise of its own.
- * The model keeps the column as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
+/* Noise from a column of the table: standard deviations, variances, or levels with a noise of their own. The
+ * model keeps the column's name as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
 #include "ctgp.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ void noise_text(const ct_gp *gp, char *text, size_t size)
 
 /* -- the column's numbers -------------------------------------------------------------------------------- */
 
-/* Where row k of the chosen ones is refused. */
+/* Refuses chosen row k, with its place. */
 static int refuse(const frame *f, int64_t k, int64_t col, const char *format, const char *value)
 {
     char why[256];
@@ -94,7 +94,7 @@ static int unknown_level(const frame *f, int64_t k, int64_t col)
                   level_text(f, col, level, number));
 }
 
-/* A level that no row of the model has is refused. A long name is a number in the parameter's name. */
+/* Refuses a level that no row of the model has. In a parameter's name a long level is its number. */
 static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
 {
     char number[CT_NUMBER_TEXT], name[64];
@@ -104,7 +104,7 @@ static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, 
     return ct_gp_find(gp, name) >= 0 ? GO_ON : unknown_level(f, k, col);
 }
 
-/* Levels of one row each are no levels. */
+/* Refuses levels of which most have a single row. */
 static int check_levels(const frame *f, int64_t col, const double *levels)
 {
     const int64_t n = f->n_rows;

@@ -1,10 +1,10 @@
-/* Opening a model's file, of one output or of several. */
+/* Opens a model's file, of one output or of several. */
 #include "ctgp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The outputs' models, or that of `output` alone. */
+/* Takes the models of all outputs, or that of `output`. */
 static int choose_outputs(model_file *m, const char *output, bool one)
 {
     char names[512] = "";

@@ -1,4 +1,4 @@
-/* The command line: options from a table, which is also their help. */
+/* The command line: a table of options, which is also their help. */
 #include "ctgp.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int code_of(ct_status status)
     }
 }
 
-/* A failure for which the device has no message is ctgp's own lack of memory. */
+/* If the device has no message, ctgp itself lacked memory. */
 int fail_device(const ct_device *device, const char *what)
 {
     ct_status status = ct_last_status(device);

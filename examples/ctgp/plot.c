@@ -74,9 +74,9 @@ int run_plot(int argc, char **argv)
         .arguments = "MODEL DATA.csv --out FILE.svg|png",
         .summary = "Draws a model and data with gnuplot.",
         .details =
-            "A model of one input: data, mean and 95 % interval. Of several: predicted against observed,\n"
-            "residuals, and the effect of each input. Rows that the model learned, that were\n"
-            "held back and that it never saw are told apart.",
+            "A model of one input: data, mean and 95 % interval. Of several inputs: predicted against\n"
+            "observed, residuals, and the effect of each input. Rows that the model learned, rows that were\n"
+            "held back and rows that it never saw have colours of their own.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

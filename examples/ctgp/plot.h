@@ -8,11 +8,11 @@
 
 /* -- plot_gnuplot.c -- */
 
-/* 'text' in single quotes. */
+/* Writes a text in single quotes. */
 void quote(FILE *out, const char *text);
 /* Cuts a text of more than `most` bytes and puts an ellipsis there. */
 void shorten(char *text, size_t most);
-/* `title` and `below` it (may be empty). panels > 1: that many beside and below each other. */
+/* `below` (may be empty) stands below the title. If panels > 1, that many lie beside and below each other. */
 void write_header(FILE *script, const char *picture, bool png, const char *title, const char *below,
                   int64_t panels);
 int run_gnuplot(const char *script);
@@ -27,16 +27,16 @@ typedef struct axis {
 
 static const axis empty_axis = { INFINITY, -INFINITY };
 
-/* Extends the axis to the value, where that is finite. */
+/* Extends the axis to a value that is finite. */
 void cover(axis *a, double value);
-/* Adds shares of its length at the ends. */
+/* Extends the axis by shares of its length. */
 void widen(axis *a, double below, double above);
 double share(const axis *a, double value);
-/* The range, about `most` tics and the label of axis `which`, 'x' or 'y'. */
+/* Writes the range, about `most` tics and the label of axis `which`, 'x' or 'y'. */
 int write_axis(FILE *script, char which, const axis *a, int most, const char *name, const char *suffix);
 /* The axis of an input with values in [lo, hi]; of a category it has all levels, at 0, 1, 2, ... */
 axis column_axis(const ct_column *column, double lo, double hi);
-/* The same for an input as x: dates where it is a time, names of the levels where it is a category. */
+/* The same for an input as x: a time has dates, a category the names of its levels. */
 int write_column_axis(FILE *script, const axis *a, int most, const ct_column *column);
 
 /* -- plot_points.c: rows of the table as points -- */
@@ -50,27 +50,27 @@ typedef struct points {
 
 /* All values NaN. Free x in any case. */
 int points_make(points *q, int64_t n, const fate *fates);
-/* The data blocks $learned, $held and $others of a script. A row that is not finite is left out. */
+/* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
-/* How many of the blocks have points: lines in the key. */
+/* How many of the blocks have points, and so a line in the key. */
 int points_kinds(const points *q);
-/* What the plot command says of them, each with ", " before; with their key. */
+/* Writes their part of the plot command, which begins with ", "; with or without bars and key. */
 void points_plot(FILE *script, const points *q, bool bars, bool key);
 
 /* -- plot_curve.c: one input -- */
 
 int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
-/* What is drawn of a distribution: its median and the ends of its 95 % interval. */
+/* What is drawn of a distribution: its middle and the ends of its 95 % interval. */
 typedef struct band {
     double *middle, *low, *high; /* [n], one allocation, that of middle */
 } band;
 
 /* Room for n. */
 int band_allocate(band *b, int64_t n);
-/* Those from `from` on, at n points x (n, d), with the noise or without. */
+/* Fills n places from `from` on, at points x (n, d), with the noise or without. */
 int band_predict(const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
-/* "median" where the target is transformed, else "mean". */
+/* "median" if the target is transformed, else "mean". */
 const char *middle_name(const ct_gp *gp);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */

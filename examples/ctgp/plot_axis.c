@@ -11,7 +11,7 @@ void cover(axis *a, double value)
     if (isfinite(value)) a->lo = fmin(a->lo, value), a->hi = fmax(a->hi, value);
 }
 
-/* A single value is given an axis of twice its own size. */
+/* The axis of a single value is twice as long as that is large. */
 void widen(axis *a, double below, double above)
 {
     double length = a->hi - a->lo;
@@ -70,7 +70,7 @@ static double round_number(const axis *a)
     return a->lo;
 }
 
-/* Tics at multiples of 1, 2 or 5 times a power of ten. Where labels would need more than six digits they
+/* The tics are multiples of 1, 2 or 5 times a power of ten. If labels would need more than six digits, they
  * count from a round number, which the axis's name subtracts: "x - 1e+09". */
 int write_axis(FILE *script, char which, const axis *a, int most, const char *name, const char *suffix)
 {
@@ -153,7 +153,7 @@ axis column_axis(const ct_column *column, double lo, double hi)
     return a;
 }
 
-/* Every level, or every second, third, ... one: at most 4 `most`. */
+/* Labels every level, or every second, third, ... one: at most 4 `most`. */
 static void write_levels(FILE *script, const axis *a, int most, const ct_column *c)
 {
     size_t characters = 0;

@@ -1,4 +1,4 @@
-/* ctgp plot: what is drawn of a prediction: the middle and the ends of its interval. */
+/* ctgp plot: the middle of a prediction and the ends of its interval. */
 #include "plot.h"
 
 #include <stdlib.h>

@@ -12,11 +12,12 @@ typedef struct curve {
     band y;
 } curve;
 
-/* MOST points are predicted, and COLUMNS of the picture drawn. */
+/* At least LEAST and at most MOST points are predicted. The picture has at most COLUMNS of them. */
 enum { LEAST = 500, MOST = 20000, COLUMNS = 1600 };
 
-/* The largest step that shows the kernel's fastest wave: ten to a lengthscale, twenty to a period p, and in a
- * periodic kernel also ten to l p / 2π, over which it falls as an rbf does over a lengthscale. */
+/* The largest step that shows the kernel's fastest wave. It takes ten steps to a lengthscale, twenty to a
+ * period p, and in a periodic kernel also ten to l p / 2π, over which that falls as an rbf does over a
+ * lengthscale. */
 static double finest_step(const ct_gp *gp)
 {
     double step = INFINITY, round_lengthscale = INFINITY;
@@ -49,9 +50,9 @@ static int curve_levels(curve *c, const ct_column *category)
     return result;
 }
 
-/* Chooses the points. Where the kernel asks for more than MOST, they lie at irregular distances, as equal
- * ones could show a slow wave that is not there, and where the data are, which such a curve visits by
- * spikes. */
+/* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
+ * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
+ * may reach them by spikes. */
 static int curve_place(curve *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
     double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
@@ -69,8 +70,8 @@ static int curve_place(curve *c, const ct_gp *gp, const axis *x, const predictio
     return GO_ON;
 }
 
-/* Each column of the picture: its highest and lowest middle, in their order, and the band's outermost
- * ends. */
+/* Writes for each column of the picture its highest and lowest middle, in their order, and the band's
+ * outermost ends. */
 static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
 {
     int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;
@@ -91,7 +92,7 @@ static void curve_write(FILE *script, const curve *c, const axis *x, const axis 
     fputs("EOD\n", script);
 }
 
-/* Rows of one level lie beside each other, so that each can be seen. */
+/* Rows of one level lie beside each other, so that one can see each. */
 static double spread(const ct_column *input, int64_t i)
 {
     return input->kind == CT_COLUMN_CATEGORY ? 0.3 * fmod((double)i * (sqrt(5) - 1) / 2, 1) + 0.1 : 0;

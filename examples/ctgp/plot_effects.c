@@ -1,5 +1,5 @@
-/* ctgp plot: the effect of each input, the middle with its 95 % interval over the range of the input, while
- * the others are held at their median in the table, or at their most frequent level. */
+/* ctgp plot: the effect of each input. It is the middle with its 95 % interval over the range of the input,
+ * while the others are held at their median in the table, or at their most frequent level. */
 #include "plot.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct effects {
     band y;         /* [n] */
 } effects;
 
-/* Of sorted values. */
+/* The values are sorted. */
 static double most_frequent(const double *values, int64_t n)
 {
     double best = values[0];
@@ -58,8 +58,8 @@ static int summarise(effects *e, const ct_gp *gp, const prediction *p)
     return GO_ON;
 }
 
-/* The input at point i of its effect. A curve's points lie at irregular distances, as equal ones could show a
- * slow wave that is not there. */
+/* The input at point i of its effect. A curve's points lie at irregular distances, since equal ones could
+ * show a slow wave that is not there. */
 static double place(const effect *f, bool category, int64_t i)
 {
     const double at = (double)i, turn = (sqrt(5) - 1) / 2;

@@ -11,8 +11,7 @@ extern char **environ;
 
 /* -- what gnuplot reads -- */
 
-/* Nothing is special in single quotes but the quote itself, which is doubled, and a line's end, which becomes
- * a space. */
+/* In single quotes a quote is doubled, and the end of a line becomes a space. Nothing else is special. */
 void quote(FILE *out, const char *text)
 {
     fputc('\'', out);
@@ -51,9 +50,9 @@ void write_header(FILE *script, const char *picture, bool png, const char *title
     fputs("\n", script);
 }
 
-/* -- gnuplot, without a shell between -- */
+/* -- gnuplot, started without a shell -- */
 
-/* Of gnuplot's output only the last line, the reason, is shown. */
+/* Shows the last line of gnuplot's output, which is the reason. */
 static int wait_for_gnuplot(pid_t child, FILE *said)
 {
     char line[512], reason[512] = "it gives no reason";
@@ -69,7 +68,7 @@ static int wait_for_gnuplot(pid_t child, FILE *said)
     return status ? fail(CODE_IO, "gnuplot failed: %s", reason) : GO_ON;
 }
 
-/* -d: nobody's own settings. */
+/* -d leaves the user's settings out. */
 int run_gnuplot(const char *script)
 {
     char program[] = "gnuplot", defaults[] = "-d";

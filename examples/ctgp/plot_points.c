@@ -1,4 +1,4 @@
-/* ctgp plot: rows of the table as points: those that the model learned, those held back, and others. */
+/* ctgp plot: rows of the table as points, which the model learned, which the fit held back, or neither. */
 #include "plot.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ int points_kinds(const points *q)
     return there[ROW_UNSEEN] + there[ROW_HELD] + there[ROW_LEARNED];
 }
 
-/* The more points, the smaller and the more transparent they are. */
+/* Many points are small and transparent. */
 void points_plot(FILE *script, const points *q, bool bars, bool key)
 {
     static const char *const color[] = { "8a2bb0", "d9560b", "202020" },

@@ -7,7 +7,7 @@
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
-/* Column `name` is the quantile of which z is that of a standard normal. */
+/* Column `name` is the quantile that is z for a standard normal. */
 typedef struct band {
     double z;
     char name[40];
@@ -25,7 +25,7 @@ static double normal_quantile(double p)
     return 0.5 * (low + high);
 }
 
-/* Adds the bands of one number of an option's list: for a level both ends of the interval. */
+/* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
 static int add_bands(const char *name, const char *text, bool level, band *bands, int64_t *n)
 {
     double p;
@@ -42,7 +42,7 @@ static int add_bands(const char *name, const char *text, bool level, band *bands
     return GO_ON;
 }
 
-/* *bands: malloc'ed, with room for one more. `quantiles` may be NULL. */
+/* *bands is malloc'ed, with room for one more. `quantiles` may be NULL. */
 static int read_bands(const char *levels, const char *quantiles, band **bands, int64_t *n)
 {
     const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
@@ -60,7 +60,7 @@ static int read_bands(const char *levels, const char *quantiles, band **bands, i
     return result;
 }
 
-/* With a transform the mean is not the median, which comes first then. */
+/* With a transform the mean is not the median, which then comes first. */
 static void add_median(const ct_gp *gp, band *bands, int64_t *n)
 {
     if (!ct_gp_transform(gp).kind) return;
@@ -70,8 +70,7 @@ static void add_median(const ct_gp *gp, band *bands, int64_t *n)
 
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* Of one output, into its columns of rows with `cols`: mean, std, and the bands; NaN where an input is
- * missing. */
+/* Fills one output's columns of rows (all, cols): mean, std, and the bands; NaN where an input is missing. */
 static void fill_rows(const prediction *p, const band *bands, int64_t n, int64_t cols, double *rows)
 {
     for (int64_t i = 0; i < ct_table_rows(p->data.table); i++)
@@ -83,7 +82,7 @@ static void fill_rows(const prediction *p, const band *bands, int64_t n, int64_t
     }
 }
 
-/* Of several outputs with the name before each column. */
+/* Columns of several outputs begin with the output's name. */
 static char *column_name(const model_file *m, int64_t j, const char *what)
 {
     const char *name = m->n > 1 ? ct_gp_output(m->gp[j])->name : "";
@@ -125,7 +124,7 @@ static void json_prediction(json *j, const prediction *p, const char *target)
     json_close(j, '}');
 }
 
-/* Behind the name of one of several outputs. */
+/* A line that begins with the output's name if there are several. */
 static void print_prediction(const prediction *p, const char *target, bool several, FILE *out)
 {
     const score s = prediction_score(p);
@@ -137,7 +136,7 @@ static void print_prediction(const prediction *p, const char *target, bool sever
                target);
 }
 
-/* Of several outputs a line for each, or "outputs": [...] */
+/* A line for each output, or "outputs": [...] */
 static void print_scores(const model_file *m, const prediction *p, bool as_json, FILE *out)
 {
     json j = { .to = out };
@@ -153,7 +152,7 @@ static void print_scores(const model_file *m, const prediction *p, bool as_json,
     if (as_json) json_end(&j, several);
 }
 
-/* Of all outputs, from one reading of the table. */
+/* Predicts all outputs, and reads the table once. */
 static int predict_all(const model_file *m, const char *path, const ct_csv_options *how, prediction *p)
 {
     source t;
@@ -188,11 +187,11 @@ int run_predict(int argc, char **argv)
             "Predicts a new observation, noise included, at each row: columns mean, std, lower95, upper95.",
         .details =
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
-            "DATA.csv may be a pipe, or - for standard input. Where the target's column is there, a line\n"
+            "DATA.csv may be a pipe, or - for standard input. If the target's column is there, a line\n"
             "n=... rmse=... mae=... nlpd=... coverage95=... is printed as well: on standard output with\n"
-            "--out FILE.csv, else on standard error. After fit --transform there is a column median, too. Of "
-            "a\n"
-            "model with several outputs every column and line has the output's name before it: y1_mean, ...",
+            "--out FILE.csv, else on standard error. After fit --transform there is a column median, too.\n"
+            "If a model has several outputs, each column and line begins with the output's name: y1_mean, "
+            "...",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

@@ -1,5 +1,5 @@
-/* ctgp fit: its progress on standard error. On a terminal one line shows the state and is rewritten; elsewhere
- * there is none. With --verbose every iteration has a line of its own. */
+/* ctgp fit: its progress on standard error. A terminal has one line, which is rewritten; elsewhere there is
+ * none. With --verbose every iteration has a line of its own. */
 #include "progress.h"
 
 #include <math.h>

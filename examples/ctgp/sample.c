@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Names draw0, draw1, ... in one block. */
+/* The names draw0, draw1, ... in one block. */
 static char **draw_names(int64_t n)
 {
     enum { LONGEST = 24 };
@@ -17,7 +17,7 @@ static char **draw_names(int64_t n)
     return names;
 }
 
-/* A row for each row of the data, a column for each draw; empty where an input is missing. */
+/* Writes a row for each row of the data and a column for each draw, empty where an input is missing. */
 static int write_draws(const frame *data, const ct_tensor *samples, const char *out)
 {
     int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
@@ -107,11 +107,11 @@ int run_sample(int argc, char **argv)
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
-        { "--samples", "S", "how many draws; 1 unless given", &count_text },
-        { "--seed", "K", "of the draws: the same seed gives the same draws; 0 unless given", &seed_text },
+        { "--samples", "S", "number of draws; 1 unless given", &count_text },
+        { "--seed", "K", "the same seed gives the same draws; 0 unless given", &seed_text },
         { "--out", "FILE.csv", "where to write the columns draw0, draw1, ...; required; - is standard output",
           &out },
-        { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
+        { "--noisy", NULL, "draw new observations, with noise, instead of the function", &noisy },
         DIALECT_OPTIONS(d),
         OUTPUT_OPTION(output),
         UNSEEN_OPTION(d),
@@ -120,17 +120,12 @@ int run_sample(int argc, char **argv)
     const command c = {
         .name = "sample",
         .arguments = "MODEL DATA.csv",
-        .summary =
-            "Draws the function, without noise, at all rows jointly: a column for each draw, a row for each "
-            "row.",
+        .summary = "Draws the function, without noise, at all rows together: a column for each draw.",
         .details =
-            "The draws scatter less than the intervals of predict, which are of new observations; with "
-            "--noisy they\n"
-            "are that, too. The line that is printed says which: of=function or of=observations.\n"
-            "Rows are drawn together, so that differences between them mean something: that takes the "
-            "square of "
-            "their\n"
-            "number in memory. A row with a missing input gets empty fields.",
+            "The draws scatter less than the intervals of predict, which are of new observations; --noisy\n"
+            "draws those. The line that is printed says which: of=function or of=observations.\n"
+            "Rows are drawn together, so that differences between them mean something. That takes memory\n"
+            "with the square of their number. A row with a missing input gets empty fields.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

@@ -1,4 +1,4 @@
-/* Seasons: the column that they are looked for in, what was found, and a hint where nobody looked. */
+/* Seasons: the column that may have them, those that are found, and a hint if nobody asked for them. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 /* A weaker one is not worth a hint. */
 #define STRONG 0.1
 
-/* Further starts of a search whose period nobody told. */
+/* Further starts of a search whose period has no start. */
 enum { PERIOD_RESTARTS = 4 };
 
 static int no_feature(const char *name, const ct_column *inputs, int64_t d)
@@ -46,7 +46,7 @@ int season_settings(const char *name, const ct_column *inputs, int64_t d, ct_gp_
 
 /* -- periods of a kernel that is given -- */
 
-/* Whether it has a period; *open: one that is searched from no start of its own. */
+/* Whether the kernel has a period; *open: one without a start of its own. */
 static bool has_period(const ct_kernel *kernel, bool *open)
 {
     bool any = false;
@@ -113,7 +113,7 @@ void json_seasons(json *j, const ct_season *season, int count)
     json_close(j, ']');
 }
 
-/* The only input, or the only time among them; -1. */
+/* The only input, or the only time among several; else -1. */
 static int64_t likely_column(const ct_gp *gp)
 {
     int64_t found = -1, times = 0;

@@ -1,4 +1,4 @@
-/* What a model owes to each of its features. */
+/* How much each feature matters to a model. */
 #include "ctgp.h"
 
 #include <math.h>

@@ -1,11 +1,12 @@
-/* The text of a table, from a file, a pipe or standard input: read once, as a pipe cannot be read again. */
+/* The text of a table from a file, a pipe or standard input. It is read once, as a pipe cannot be read again.
+ * */
 #include "ctgp.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads all of standard input, which may be a socket and so cannot be opened by a name. */
+/* Standard input is read as it is, since it may be a socket, which cannot be opened by a name. */
 static int read_input(source *t)
 {
     size_t room = 0, got;

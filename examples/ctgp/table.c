@@ -1,4 +1,4 @@
-/* Columns of numbers as CSV, behind columns of text, to a file or to standard output. */
+/* Writes columns of text and of numbers as CSV, to a file or to standard output. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ bool is_stream(const char *path)
     return is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
 }
 
-/* In quotes where it has to be [RFC 4180]. */
+/* Writes a text in quotes if it needs them [RFC 4180]. */
 static void print_text(FILE *to, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n") && text[0] != ' ') {

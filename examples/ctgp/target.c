@@ -1,4 +1,4 @@
-/* The target on another scale, --transform: what it takes, how it is told, and when it would help. */
+/* The target on another scale, --transform: its domain, its name, and a hint if it would help. */
 #include "ctgp.h"
 
 #include <math.h>

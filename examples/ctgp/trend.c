@@ -1,4 +1,4 @@
-/* The mean of a model: a word, or a trend of basis functions, whose coefficients are told. */
+/* The mean of a model: a word, or a trend of basis functions with its coefficients. */
 #include "ctgp.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* One tape on the tests' device: for all tests of a program, or for each anew. The device must hold nothing at
- * the end. */
+/* One tape on the tests' device: for all tests of a program, or for each anew. The device must hold nothing
+ * at the end. */
 #ifndef TESTS_ONE_TAPE_H
 #define TESTS_ONE_TAPE_H
 
