@@ -23,20 +23,135 @@ static int name_model(settings *s)
     return GO_ON;
 }
 
+/* Options as they are given, NULL if not. */
+typedef struct words {
+    const char *mean, *noise, *noise_in, *noise_by, *transform, *outputs, *rank, *priors;
+    const char *optimizer, *objective, *precision, *restarts, *iterations, *seed, *dtype, *standardize;
+    const char *fraction, *last, *most, *limit, *quiet, *verbose;
+} words;
+
+static int parse_model(const words *w, settings *s)
+{
+    static const char *const kinds[] = { "each", "shared", "joint" };
+    static const char *const priors[] = { "weak", "none" };
+    static const char *const dtypes[] = { "f64", "f32" };
+    static const char *const yes_no[] = { "yes", "no" };
+    int kind = 0, prior = s->kernel ? 1 : 0, narrow = 0, as_is = 0;
+    int result = noise_settings(w->noise, w->noise_in, w->noise_by, &s->gp.noise, s->noise_name);
+    if (result == GO_ON) result = parse_choice("--outputs", w->outputs, kinds, 3, &kind);
+    if (result == GO_ON) result = parse_whole("--rank", w->rank, 1, CT_COV_MOST_RANK, &s->rank);
+    if (result == GO_ON) result = transform_settings(w->transform, &s->gp.transform);
+    if (result == GO_ON) result = parse_choice("--priors", w->priors, priors, 2, &prior);
+    if (result == GO_ON) result = parse_choice("--dtype", w->dtype, dtypes, 2, &narrow);
+    if (result == GO_ON) result = parse_choice("--standardize", w->standardize, yes_no, 2, &as_is);
+    read_mean(w->mean, &s->gp);
+    s->outputs = (ct_outputs_kind)kind;
+    s->gp.priors = prior ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
+    s->gp.standardize = as_is ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
+    s->dtype = narrow ? CT_F32 : CT_F64;
+    return result;
+}
+
+static int parse_search(const words *w, settings *s)
+{
+    static const char *const optimizers[] = { "lbfgs", "adam" };
+    static const char *const objectives[] = { "likelihood", "loo" };
+    static const char *const precisions[] = { "full", "mixed" };
+    int optimizer = -1, loo = 0, mixed = 0;
+    long restarts = 0, iterations = 0, seed = 0;
+    int result = parse_choice("--optimizer", w->optimizer, optimizers, 2, &optimizer);
+    if (result == GO_ON) result = parse_choice("--objective", w->objective, objectives, 2, &loo);
+    if (result == GO_ON) result = parse_choice("--precision", w->precision, precisions, 2, &mixed);
+    if (result == GO_ON) result = parse_whole("--restarts", w->restarts, 0, 1000, &restarts);
+    if (result == GO_ON) result = parse_whole("--max-iter", w->iterations, 1, 1000000, &iterations);
+    if (result == GO_ON) result = parse_whole("--seed", w->seed, 0, 2147483647, &seed);
+    if (result == GO_ON) result = parse_whole("--time-limit", w->limit, 1, 100000000, &s->patience.seconds);
+    s->fit.optimizer = optimizer == 0   ? CT_OPTIMIZER_LBFGS
+                       : optimizer == 1 ? CT_OPTIMIZER_ADAM
+                                        : CT_OPTIMIZER_DEFAULT;
+    s->fit.objective = loo ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
+    s->fit.precision = mixed ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
+    s->fit.restarts = (int)restarts;
+    s->fit.max_iterations = (int)iterations;
+    s->fit.seed = (uint64_t)seed;
+    s->restarts_given = w->restarts;
+    s->patience.progress = w->quiet ? PROGRESS_NONE : w->verbose ? PROGRESS_EACH : PROGRESS_LINE;
+    return result;
+}
+
+static int parse_rows(const words *w, settings *s)
+{
+    int result = parse_share("--test-fraction", w->fraction, &s->test);
+    if (result == GO_ON) result = parse_share("--test-last", w->last, &s->test);
+    if (result == GO_ON) result = parse_whole("--max-rows", w->most, 2, LONG_MAX, &s->max_rows);
+    s->test_last = w->last;
+    return result;
+}
+
+/* What shared and joint outputs cannot do. */
+static int check_outputs(const words *w, const settings *s)
+{
+    if (w->rank && s->outputs != CT_OUTPUTS_JOINT)
+        return fail(CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
+    if (!s->outputs) return GO_ON;
+    if (s->gp.transform || s->season)
+        return fail(CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", w->outputs,
+                    s->season ? "--season" : "--transform");
+    if (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis)
+        return fail(CODE_USAGE,
+                    "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
+                    w->outputs);
+    if (w->noise || w->noise_in || w->noise_by)
+        return fail(CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each",
+                    w->outputs,
+                    w->noise      ? "--noise"
+                    : w->noise_in ? "--noise-column"
+                                  : "--noise-by");
+    if (s->outputs == CT_OUTPUTS_SHARED && (s->fit.objective || s->fit.precision))
+        return fail(CODE_USAGE,
+                    "--outputs shared is fitted by the likelihood in full precision: leave %s out",
+                    s->fit.objective ? "--objective" : "--precision");
+    return GO_ON;
+}
+
+static int check_together(const words *w, const settings *s)
+{
+    if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
+    if (w->fraction && w->last)
+        return fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
+    if (w->quiet && w->verbose) return fail(CODE_USAGE, "--quiet and --verbose: give one of them");
+    if ((s->limits.lower || s->limits.upper) && !s->kernel)
+        return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
+                    s->limits.lower ? "--lower" : "--upper");
+    if (s->gp.transform && w->noise_in)
+        return fail(
+            CODE_USAGE,
+            "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
+            "the noise, as by --noise-by",
+            w->transform);
+    if (s->season && s->kernel)
+        return fail(CODE_USAGE,
+                    "--season is for a covariance that is chosen; --kernel has a season where its "
+                    "text has one, such as periodic(period=7)");
+    if (s->gp.basis && (s->fit.objective || s->fit.precision))
+        return fail(CODE_USAGE,
+                    "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
+                    s->fit.objective ? "--objective loo" : "--precision mixed");
+    if (s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
+        return fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
+    return check_outputs(w, s);
+}
+
 int fit_read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
-               *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
-               *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *verbose = NULL,
-               *limit = NULL, *fraction = NULL, *last = NULL, *most = NULL, *outputs = NULL, *rank = NULL,
-               *transform = NULL;
+    words w = { 0 };
     const option options[] = {
         { "--target", "A,B,...", "column to learn, or several (required)", &s->target },
         { "--outputs", "KIND",
           "several targets: each by itself (default), shared: one covariance, or joint: they learn from each "
           "other",
-          &outputs },
-        { "--rank", "R", "rank of the covariance between joint outputs (default 1)", &rank },
+          &w.outputs },
+        { "--rank", "R", "rank of the covariance between joint outputs (default 1)", &w.rank },
         { "--features", "A,B*,...", "columns to learn from; all others unless given", &s->features },
         { "--drop", "A,B*,...", "columns to leave out", &s->drop },
         { "--categorical", "A,B*,...",
@@ -54,50 +169,43 @@ int fit_read_settings(int argc, char **argv, settings *s)
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
         { "--transform", "KIND",
-          "learn log, logit or sqrt of the target; predictions and scores are of the target", &transform },
-        { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &mean },
+          "learn log, logit or sqrt of the target; predictions and scores are of the target", &w.transform },
+        { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &w.mean },
         { "--noise", "KIND",
           "learned (default), none: the model passes through the data, or inputs: it changes with them",
-          &noise },
+          &w.noise },
         { "--noise-column", "NAME", "column of standard deviations, or variance:NAME; no feature",
-          &noise_in },
-        { "--noise-by", "NAME", "a noise for each level of this column; no feature", &noise_by },
+          &w.noise_in },
+        { "--noise-by", "NAME", "a noise for each level of this column; no feature", &w.noise_by },
         { "--priors", "KIND",
-          "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
+          "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &w.priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
         { "--no-factor", NULL, "write the model without its factor, which is computed when needed",
           &s->no_factor },
         { "--checkpoint", "FILE", "keep every evaluation there; the same command goes on from it",
           &s->fit.checkpoint },
-        { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
-        { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
+        { "--optimizer", "NAME", "lbfgs (default) or adam", &w.optimizer },
+        { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &w.objective },
         { "--precision", "NAME",
-          "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
+          "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &w.precision },
         { "--restarts", "R",
-          "further starts from random parameters (default 0; 4 for a period without a start)", &restarts },
-        { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
-        { "--seed", "S", "seed of the random starts and of drawn rows (default 0)", &seed },
+          "further starts from random parameters (default 0; 4 for a period without a start)", &w.restarts },
+        { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &w.iterations },
+        { "--seed", "S", "seed of the random starts and of drawn rows (default 0)", &w.seed },
         { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
-          &fraction },
-        { "--test-last", "F", "hold back the last rows of the table instead", &last },
-        { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest", &most },
-        { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
-        { "--quiet", NULL, "no progress on standard error", &quiet },
+          &w.fraction },
+        { "--test-last", "F", "hold back the last rows of the table instead", &w.last },
+        { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest", &w.most },
+        { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &w.limit },
+        { "--quiet", NULL, "no progress on standard error", &w.quiet },
         { "--verbose", NULL, "a line of progress for each iteration, also where there is no terminal",
-          &verbose },
-        { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
+          &w.verbose },
+        { "--dtype", "TYPE", "f64 (default) or f32", &w.dtype },
         DEVICE_OPTION(s->device),
         { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
-          &standardize },
+          &w.standardize },
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
-    static const char *const kinds[] = { "weak", "none" };
-    static const char *const optimizers[] = { "lbfgs", "adam" };
-    static const char *const objectives[] = { "likelihood", "loo" };
-    static const char *const precisions[] = { "full", "mixed" };
-    static const char *const dtypes[] = { "f64", "f32" };
-    static const char *const yes_no[] = { "yes", "no" };
-    static const char *const kinds_of_outputs[] = { "each", "shared", "joint" };
     const command c = {
         .name = "fit",
         .arguments = "TRAIN.csv --target NAME",
@@ -114,86 +222,12 @@ int fit_read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int kind = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
-    long r = 0, n = 0, d = 0;
-    if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
-    if (result == GO_ON) result = parse_choice("--outputs", outputs, kinds_of_outputs, 3, &kind);
-    if (result == GO_ON) result = parse_whole("--rank", rank, 1, CT_COV_MOST_RANK, &s->rank);
-    if (result == GO_ON) result = transform_settings(transform, &s->gp.transform);
-    if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
-    if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
-    if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
-    if (result == GO_ON) result = parse_choice("--precision", precision, precisions, 2, &p);
-    if (result == GO_ON) result = parse_choice("--dtype", dtype, dtypes, 2, &t);
-    if (result == GO_ON) result = parse_choice("--standardize", standardize, yes_no, 2, &z);
-    if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
-    if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
-    if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
-    if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
-    if (result == GO_ON) result = parse_share("--test-fraction", fraction, &s->test);
-    if (result == GO_ON) result = parse_share("--test-last", last, &s->test);
-    if (result == GO_ON) result = parse_whole("--max-rows", most, 2, LONG_MAX, &s->max_rows);
-    if (result == GO_ON && fraction && last)
-        result =
-            fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
-    if (result != GO_ON) return result;
-    if (quiet && verbose) return fail(CODE_USAGE, "--quiet and --verbose: give one of them");
-    if ((s->limits.lower || s->limits.upper) && !s->kernel)
-        return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
-                    s->limits.lower ? "--lower" : "--upper");
-    s->outputs = (ct_outputs_kind)kind;
-    if (rank && s->outputs != CT_OUTPUTS_JOINT)
-        return fail(CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
-    if (s->outputs && (s->gp.transform || s->season))
-        return fail(CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", outputs,
-                    s->season ? "--season" : "--transform");
-    if (s->gp.transform && noise_in)
-        return fail(
-            CODE_USAGE,
-            "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
-            "the noise, as by --noise-by",
-            transform);
-    if (s->season && s->kernel)
-        return fail(CODE_USAGE,
-                    "--season is for a covariance that is chosen; --kernel has a season where its "
-                    "text has one, such as periodic(period=7)");
-    s->test_last = last;
-    s->restarts_given = restarts;
-    if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
-    read_mean(mean, &s->gp);
-    if (s->outputs && (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis))
-        return fail(CODE_USAGE,
-                    "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
-                    outputs);
-    if (s->outputs && (noise || noise_in || noise_by))
-        return fail(CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each",
-                    outputs,
-                    noise      ? "--noise"
-                    : noise_in ? "--noise-column"
-                               : "--noise-by");
-    if (s->outputs == CT_OUTPUTS_SHARED && (by || p))
-        return fail(CODE_USAGE,
-                    "--outputs shared is fitted by the likelihood in full precision: leave %s out",
-                    by ? "--objective" : "--precision");
-    if (s->gp.basis && (by || p))
-        return fail(CODE_USAGE,
-                    "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
-                    by ? "--objective loo" : "--precision mixed");
-    s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
-    s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
-    s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
-    s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
-    s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
-    s->fit.restarts = (int)r;
-    s->fit.max_iterations = (int)n;
-    s->fit.seed = (uint64_t)d;
-    s->patience.progress = quiet ? PROGRESS_NONE : verbose ? PROGRESS_EACH : PROGRESS_LINE;
-    s->dtype = t ? CT_F32 : CT_F64;
-    result = s->model ? GO_ON : name_model(s);
-    if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);
-    if (result == GO_ON && s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
-        result = fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
-    return result;
+    if (result == GO_ON) result = parse_model(&w, s);
+    if (result == GO_ON) result = parse_search(&w, s);
+    if (result == GO_ON) result = parse_rows(&w, s);
+    if (result == GO_ON && !s->model) result = name_model(s);
+    if (result == GO_ON) result = check_together(&w, s);
+    return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
 }
 
 int fit_check_writable(const char *path)

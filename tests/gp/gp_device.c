@@ -47,3 +47,11 @@ int close_with_path(void **state)
     remove(path);
     return close_device(state);
 }
+
+ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
+{
+    ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
+    ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
+    ct_release(f64);
+    return t;
+}

@@ -17,4 +17,7 @@ int open_with_path(void **state);
 int open_cpu_with_path(void **state);
 int close_with_path(void **state);
 
+/* A tensor of values x, row-major, on the device. */
+ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x);
+
 #endif

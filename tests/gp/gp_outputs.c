@@ -2,14 +2,6 @@
 
 const ct_column outputs_names[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
 
-ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
-{
-    ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
-    ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
-    ct_release(f64);
-    return t;
-}
-
 ct_tensor *ones(ct_shape shape) { return assert_tensor(ct_full(device, CT_F64, shape, 1), device); }
 
 void assert_outputs(const ct_outputs *o)

@@ -12,7 +12,6 @@ enum { N = OUTPUTS_N, P = OUTPUTS_P, NEW = OUTPUTS_NEW, ROWS = sizeof outputs_ta
 
 extern const ct_column outputs_names[P]; /* a, b, c */
 
-ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x);
 ct_tensor *ones(ct_shape shape);
 
 /* Eigenvectors are the CPU's. */

@@ -7,14 +7,6 @@
 
 enum { KINDS = sizeof noise_table / sizeof *noise_table };
 
-static ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
-{
-    ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
-    ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
-    ct_release(f64);
-    return t;
-}
-
 /* What a model of that kind is given of rows `first` to `end`, or of the new ones; NULL for nothing. */
 static ct_tensor *given_of(ct_gp_noise kind, int64_t first, int64_t end)
 {

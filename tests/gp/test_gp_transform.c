@@ -14,14 +14,6 @@ enum {
     M = TRANSFORM_NEW
 };
 
-static ct_tensor *tensor(ct_dtype dtype, ct_shape shape, const double *x)
-{
-    ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, shape, x), device);
-    ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
-    ct_release(f64);
-    return t;
-}
-
 static ct_tensor *empty(int64_t n) { return assert_tensor(ct_empty(device, CT_F64, ct_shape1(n)), device); }
 
 /* Rows `first` to `end` of the table; at its parameters unless the options standardise. */
