@@ -99,7 +99,8 @@ int main(int argc, char **argv)
     if (!s) s = ct_gp_fit(gp, &(ct_fit_options){ .progress = tell, .restarts = atoi(argv[1]) });
     if (!s) printf("ended %s\n", ct_fit_end_text(ct_gp_report(gp).end));
     if (!s && held_back) s = test(gp, held_back);
-    if (s) fprintf(stderr, "fit: %s\n", usage ? "usage: fit RESTARTS TABLE.csv [TEST.csv]" : ct_message(b.dev));
+    if (s)
+        fprintf(stderr, "fit: %s\n", usage ? "usage: fit RESTARTS TABLE.csv [TEST.csv]" : ct_message(b.dev));
     ct_gp_free(gp);
     ct_release(table), ct_release(held_back);
     bench_close(&b);
