@@ -1,5 +1,5 @@
 /* Columns by names and patterns. */
-#include "ctgp.h"
+#include "frame.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

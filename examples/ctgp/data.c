@@ -1,5 +1,5 @@
 /* A table: its columns by name, and the rows that a command uses. */
-#include "ctgp.h"
+#include "frame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* How a table is written, if the command line says so. */
-#include "ctgp.h"
+#include "command.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Which rows are left out together, and rows in a drawn order. */
-#include "ctgp.h"
+#include "frame.h"
 
 #include <stdlib.h>
 #include <string.h>

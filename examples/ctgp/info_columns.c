@@ -31,6 +31,14 @@ const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])
     return text;
 }
 
+void json_parameters(json *j, const ct_gp *gp)
+{
+    json_open(j, "parameters", '{');
+    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+        json_number(j, ct_gp_param(gp, i)->name, ct_gp_param(gp, i)->value);
+    json_close(j, '}');
+}
+
 /* Times and categories: "date   time, 1949-01-01 to 1960-12-01", "city   category of 3: Bern, Chur, Genf" */
 void print_columns(const ct_gp *gp, const column_range *range)
 {

@@ -1,5 +1,5 @@
 /* JSON for scripts. */
-#include "ctgp.h"
+#include "command.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -94,21 +94,4 @@ void json_end(json *j, bool several)
 {
     fputs(several ? "]}\n" : "\n", j->to);
     j->more = false;
-}
-
-void json_score(json *j, score s)
-{
-    json_whole(j, "n", s.n);
-    json_number(j, "rmse", s.rmse);
-    json_number(j, "mae", s.mae);
-    json_number(j, "nlpd", s.nlpd);
-    json_number(j, "coverage95", s.coverage95);
-}
-
-void json_parameters(json *j, const ct_gp *gp)
-{
-    json_open(j, "parameters", '{');
-    for (int64_t i = 0; i < ct_gp_params(gp); i++)
-        json_number(j, ct_gp_param(gp, i)->name, ct_gp_param(gp, i)->value);
-    json_close(j, '}');
 }

@@ -1,5 +1,5 @@
 /* The rows of a table that a model has learned. */
-#include "ctgp.h"
+#include "model.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* ctgp over the processes of mpirun: process 0 reads, prints and writes; all of them hold the model. */
-#include "ctgp.h"
+#include "command.h"
 
 #include <stdlib.h>
 #include <string.h>

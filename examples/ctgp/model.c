@@ -1,5 +1,5 @@
 /* A model and its prediction of a table. */
-#include "ctgp.h"
+#include "model.h"
 
 #include <float.h>
 #include <math.h>
@@ -254,4 +254,13 @@ void print_score(score s, FILE *to)
 {
     fprintf(to, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", (long long)s.n, s.rmse, s.mae,
             s.nlpd, s.coverage95);
+}
+
+void json_score(json *j, score s)
+{
+    json_whole(j, "n", s.n);
+    json_number(j, "rmse", s.rmse);
+    json_number(j, "mae", s.mae);
+    json_number(j, "nlpd", s.nlpd);
+    json_number(j, "coverage95", s.coverage95);
 }

@@ -1,5 +1,5 @@
 /* Words for what the library counts. */
-#include "ctgp.h"
+#include "model.h"
 
 const char *kernel_text(const ct_gp *gp, char *text, size_t size)
 {

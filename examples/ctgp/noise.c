@@ -1,6 +1,6 @@
 /* Noise from a column of the table: standard deviations, variances, or levels with a noise of their own. The
  * model keeps the column's name as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
-#include "ctgp.h"
+#include "model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Opens a model's file, of one output or of several. */
-#include "ctgp.h"
+#include "model.h"
 
 #include <stdlib.h>
 #include <string.h>

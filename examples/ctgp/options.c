@@ -1,5 +1,5 @@
 /* The command line: a table of options, which is also their help. */
-#include "ctgp.h"
+#include "command.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The text of a table from a file, a pipe or standard input. It is read once, as a pipe cannot be read again.
  * */
-#include "ctgp.h"
+#include "frame.h"
 
 #include <errno.h>
 #include <stdlib.h>

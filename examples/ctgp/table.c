@@ -1,5 +1,5 @@
 /* Writes columns of text and of numbers as CSV, to a file or to standard output. */
-#include "ctgp.h"
+#include "frame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The target on another scale, --transform: its domain, its name, and a hint if it would help. */
-#include "ctgp.h"
+#include "model.h"
 
 #include <math.h>
 

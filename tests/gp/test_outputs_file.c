@@ -137,6 +137,21 @@ static ct_status model_job(job *j)
     ct_gp *gp = ct_outputs_model(j->o, 1);
     return gp ? CT_OK : ct_last_status(device);
 }
+static ct_status of_job(job *j)
+{
+    ct_tensor *y = ct_tensor_slice(j->Y, 1, 0, 1, 1);
+    ct_gp *gp = y ? ct_gp_new(j->X, y, ct_kernel_parse("rbf"), NULL) : NULL;
+    ct_outputs *o = gp ? ct_outputs_of(&gp, 1) : NULL;
+    const ct_status s = o ? CT_OK : ct_last_status(device);
+    if (!o) ct_gp_free(gp);
+    ct_outputs_free(o);
+    ct_release(y);
+    return s;
+}
+static ct_status whole_job(job *j)
+{
+    return !ct_outputs_whole(j->o) == (j->kind == CT_OUTPUTS_EACH) ? CT_OK : CT_EINVAL;
+}
 static ct_status device_job(job *j) { return ct_device_status(ct_outputs_device(j->o)); }
 static ct_status fit_job(job *j) { return ct_outputs_fit(j->o, &(ct_fit_options){ .max_iterations = 1 }); }
 static ct_status predict_job(job *j) { return ct_outputs_predict_full(j->o, j->X, true, j->mean, j->C); }
@@ -153,8 +168,8 @@ static ct_status load_job(job *j)
 static void every_allocation_fails(void **state)
 {
     (void)state;
-    static ct_status (*const jobs[])(job *) = { device_job,  make_job,   model_job, fit_job,
-                                                predict_job, append_job, save_job,  load_job };
+    static ct_status (*const jobs[])(job *) = { device_job, whole_job,   of_job,     make_job, model_job,
+                                                fit_job,    predict_job, append_job, save_job, load_job };
     enum { JOBS = sizeof jobs / sizeof *jobs };
     for (int run = 0; run < 3 * JOBS; run++) {
         job j = { .kind = (ct_outputs_kind)(run / JOBS),

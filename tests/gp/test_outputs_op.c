@@ -4,6 +4,8 @@
 
 #include <cotangent/ops.h>
 
+#include "alloc.h"
+
 /* Value and gradients of two functions of `in`; those of the first also recorded. */
 static void assert_same(ct_var a, ct_var b, const ct_var in[4], ct_dtype dtype, int64_t n)
 {
@@ -184,6 +186,44 @@ static void kronecker_refuses(void **state)
     }
 }
 
+/* -- memory ---------------------------------------------------------------------------------------------- */
+
+/* Value and gradients of the op with these inputs; with a kernel in[0] are its parameters. */
+static ct_status sweep(const ct_kernel *k, ct_tensor *const t[4])
+{
+    ct_tape *tape = ct_tape_new(device);
+    if (!tape) return ct_last_status(device);
+    ct_var in[4];
+    for (int i = 0; i < 4; i++) in[i] = ct_leaf(tape, t[i]);
+    const ct_status s = ct_backward(k ? ct_outputs_nlml_shared(k, in[0], in[1], in[2], in[3])
+                                      : ct_outputs_nlml_kronecker(in[0], in[1], in[2], in[3]));
+    ct_tape_free(tape);
+    return s;
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    static const double one[] = { 1, 0, 0, 1 }, r[] = { 0.5, -1, 2, 1 };
+    ct_kernel *k = ct_kernel_parse("rbf");
+    assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
+    ct_tensor *eye = tensor(CT_F64, ct_shape2(2, 2), one), *R = tensor(CT_F64, ct_shape2(2, 2), r),
+              *noises = ones(ct_shape1(2)), *noise = ones(ct_shape1(1));
+    ct_tensor *const shared[] = { noise, eye, R, noise }, *const kronecker[] = { eye, eye, R, noises };
+    for (int op = 0; op < (on_cpu() ? 2 : 1); op++) {
+        bool refused = true;
+        for (int64_t at = 1; refused; at++) {
+            alloc_fail_at(at);
+            const ct_status s = sweep(op ? NULL : k, op ? kronecker : shared);
+            refused = alloc_refused();
+            alloc_unwatch();
+            assert_status(s, refused && s ? CT_ENOMEM : CT_OK, ct_message(device));
+        }
+    }
+    ct_kernel_free(k);
+    ct_release(eye), ct_release(R), ct_release(noises), ct_release(noise);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_singular_covariance_is_flagged),
         cmocka_unit_test(kronecker_is_the_matrix),
         cmocka_unit_test(kronecker_refuses),
+        cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

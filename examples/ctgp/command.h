@@ -1,0 +1,130 @@
+/* ctgp: what a command line is made of: exit codes, options, JSON. */
+#ifndef CTGP_COMMAND_H
+#define CTGP_COMMAND_H
+
+#include <cotangent/cotangent.h>
+#include <stdio.h>
+
+/* Exit codes; the man page lists them. */
+typedef enum code {
+    CODE_OK = 0,
+    CODE_USAGE = 1,       /* the command line is wrong, the kernel text included */
+    CODE_DATA = 2,        /* a file is not what it should be                      */
+    CODE_NUMERIC = 3,     /* no factorisation succeeded                            */
+    CODE_IO = 4,          /* the operating system refused to read or write         */
+    CODE_MEMORY = 5,      /* memory would not suffice                              */
+    CODE_UNSUPPORTED = 6, /* this build or machine cannot do it                    */
+    CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
+} code;
+
+/* -- many.c: ctgp started by mpirun -- */
+
+/* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
+ct_group *many(void);
+/* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
+ * or a code. */
+int many_begin(bool together);
+/* Ends the command, and returns `result`. */
+int many_end(int result);
+/* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
+int many_device(const char **name);
+/* Gives all processes the result of process 0, GO_ON or a code. */
+int many_share(int result);
+
+/* -- options.c: the command line -- */
+
+typedef struct option {
+    const char *name;  /* "--target"           */
+    const char *value; /* "NAME"; NULL: a flag  */
+    const char *help;
+    const char **text; /* where the value goes; a flag stores its own name */
+} option;
+
+typedef struct command {
+    const char *name, *arguments, *summary, *details;
+    int n_positional, n_optional; /* files; the optional ones follow, NULL if not given */
+    const option *options;
+    int n_options;
+} command;
+
+/* The option of every command that computes. */
+#define DEVICE_OPTION(text)                                                             \
+    {                                                                                   \
+        "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &(text) \
+    }
+
+enum { GO_ON = -1 };
+
+/* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
+int parse_arguments(const command *c, int argc, char **argv, const char **positional);
+
+/* A `text` of NULL leaves *out unchanged. GO_ON or CODE_USAGE. */
+int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
+/* A number between 0 and 1, neither included. */
+int parse_share(const char *name, const char *text, double *out);
+int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
+
+/* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
+void add_name(char *list, size_t size, const char *name);
+
+/* Whether the path leads to a regular file, through links or not. */
+bool is_file(const char *path);
+/* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
+int keep_apart(const char *name, const char *out, const char *argument, const char *in);
+
+/* Prints "ctgp: " and one line on stderr, and returns `result`. */
+int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+/* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
+ * printed before the message. */
+int fail_device(const ct_device *device, const char *what);
+
+/* -- json.c: one line of JSON, its commas where they belong -- */
+
+typedef struct json {
+    FILE *to;
+    bool more; /* a comma comes before the next value */
+} json;
+
+/* Each writes a value with its name, NULL for that of a list or for the whole line. */
+void json_open(json *j, const char *name, char bracket); /* '{' or '[' */
+void json_close(json *j, char bracket);
+void json_string(json *j, const char *name, const char *text); /* NULL: null */
+void json_number(json *j, const char *name, double value);     /* null where it is not finite */
+void json_whole(json *j, const char *name, int64_t value);
+void json_flag(json *j, const char *name, bool value);
+/* {"kind": "each", "outputs": [, without the kind for NULL. */
+void json_outputs(json *j, const char *kind);
+/* Ends the line, of several outputs with their list. */
+void json_end(json *j, bool several);
+/* A value as printf writes it. */
+void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
+
+/* -- dialect.c: how a table is written, if options say so -- */
+
+typedef struct dialect {
+    const char *separator, *decimal, *header, *unseen;
+} dialect;
+
+/* The options of every command that reads a table. */
+#define DIALECT_OPTIONS(d)                                                                         \
+    { "--separator", "SIGN", "comma, semicolon, tab, blanks, bar or colon; found unless given",    \
+      &(d).separator },                                                                            \
+        { "--decimal", "SIGN", "point or comma; found unless given", &(d).decimal },               \
+    {                                                                                              \
+        "--header", "yes|no", "whether the first row holds names; found unless given", &(d).header \
+    }
+
+/* That of commands that predict at rows of a table. */
+#define UNSEEN_OPTION(d)                                                                            \
+    {                                                                                               \
+        "--unseen", "error|prior",                                                                  \
+            "a level that the model has not seen: an error unless given, or the prior", &(d).unseen \
+    }
+
+/* Into *how. GO_ON or CODE_USAGE. */
+int parse_dialect(const dialect *d, ct_csv_options *how);
+/* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
+ * messages. */
+const char *dialect_remedy(const char *message);
+
+#endif

@@ -1,0 +1,108 @@
+/* ctgp: tables, their columns and rows. */
+#ifndef CTGP_FRAME_H
+#define CTGP_FRAME_H
+
+#include "command.h"
+
+/* -- source.c: what a table is read from -- */
+
+typedef struct source {
+    const char *name; /* for messages: the path, or "standard input" */
+    const char *data; /* [size], held by one of the members below               */
+    size_t size;
+    ct_device *device;
+    ct_bytes file;
+    char *input;
+    bool told; /* the notes on the table are printed */
+} source;
+
+/* Reads a whole file or pipe, or for "-" standard input. Close it in any case. */
+int source_open(source *t, ct_device *device, const char *path);
+void source_close(source *t);
+
+/* -- table.c: what predictions and draws are written to -- */
+
+/* Whether a path is "-", which stands for standard input or output. */
+bool is_standard(const char *path);
+/* Whether it is one, or a shell's <(...): it has no name and can be read once. */
+bool is_stream(const char *path);
+
+/* Columns of text. */
+typedef struct text_columns {
+    int64_t n;
+    const char **names; /* [n]       */
+    const char **texts; /* (rows, n) */
+} text_columns;
+
+/* Writes columns of text (may be NULL), then values (rows, cols), below a header of names; NaN is an empty
+ * field. `out`: a file, or "-" for standard output. */
+int table_write(ct_device *device, const text_columns *texts, const double *values, int64_t rows,
+                int64_t cols, const char *const *names, const char *out);
+
+/* -- data.c: columns and rows of a CSV file -- */
+
+typedef struct frame {
+    const char *path;
+    ct_device *device;
+    ct_table *table;
+    int64_t *rows, n_rows; /* the rows that are chosen */
+} frame;
+
+/* Parses a table; `t` is not needed afterwards. Text is an error in the columns `only` [n] and a missing
+ * value in others. */
+int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n);
+/* Prints the notes on the table on standard error. */
+void frame_tell_notes(const frame *f);
+void frame_close(frame *f);
+/* Index of the column, or -1 after a message that lists the columns. */
+int64_t frame_column(const frame *f, const char *name);
+/* GO_ON where there is such a column, else CODE_DATA after that message. */
+int frame_needs(const frame *f, const char *name);
+/* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
+int frame_complete(frame *f, const int64_t *cols, int64_t n);
+/* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
+void frame_tell_missing(const frame *f, const char *text);
+/* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
+ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
+/* Numbers, for qsort and bsearch. */
+int ascending(const void *a, const void *b);
+/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
+ * CODE_MEMORY. */
+int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
+
+/* -- columns.c: columns by names and patterns -- */
+
+/* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
+ * around a name are left out. A name in quotes may hold commas and, doubled, quotes. */
+int64_t split_names(const char *text, char ***list);
+void free_names(char **list);
+
+enum { OPTION_NAME = 256 };
+/* A name as it can be pasted into the shell behind --drop, in quotes if it needs them; `name` itself if it is
+ * too long. */
+const char *option_name(const char *name, char text[OPTION_NAME]);
+
+typedef struct pick {
+    int64_t col;
+    bool exact; /* by its own name, not by a pattern */
+} pick;
+
+/* The columns that such a list names, in its order (free *picks in any case). A name that no column has
+ * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
+int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
+
+/* The texts of the columns that such a list names, in every row; no column for NULL. The table was read with
+ * ct_csv_options.texts. Free *k in any case. */
+int frame_keep(const frame *f, const char *list, text_columns *k);
+void text_columns_free(text_columns *k);
+
+/* -- folds.c: which rows are left out together -- */
+
+/* order[n]: 0, ..., n - 1 in an order that the seed draws; another stream gives an independent one. */
+int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
+/* fold[n]: numbers 0, ..., count - 1, drawn by the seed; how often each occurs differs by one at most. */
+int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
+/* One for each text of the column in the chosen rows; *count: how many. */
+int folds_by(const frame *f, const char *column, int64_t *fold, int64_t *count);
+
+#endif
