@@ -30,7 +30,7 @@ int close_device(void **state)
 
 char path[256];
 
-int open_with_path(void **state)
+int open_check_device_with_path(void **state)
 {
     gp_temporary(path);
     return open_check_device(state);

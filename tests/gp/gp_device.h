@@ -13,7 +13,7 @@ int close_device(void **state);
 
 /* The same, and the path of a new file in `path`, which is removed at the end. */
 extern char path[256];
-int open_with_path(void **state);
+int open_check_device_with_path(void **state);
 int open_cpu_with_path(void **state);
 int close_with_path(void **state);
 

@@ -685,5 +685,5 @@ int main(void)
         cmocka_unit_test(texts_that_are_wrong),
         cmocka_unit_test(bases_that_do_not_fit),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }

@@ -591,5 +591,5 @@ int main(void)
         cmocka_unit_test(a_checkpoint_has_the_noise),
         cmocka_unit_test(nonsense_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }

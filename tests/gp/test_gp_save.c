@@ -413,5 +413,5 @@ int main(void)
         cmocka_unit_test(a_file_of_version_2_is_read), cmocka_unit_test(a_file_of_version_3_is_read),
         cmocka_unit_test(a_file_without_its_factor),   cmocka_unit_test(the_ladder_finds_the_jitter_again),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }

@@ -510,5 +510,5 @@ int main(void)
         cmocka_unit_test(ends_of_the_domain),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }

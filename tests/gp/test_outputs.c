@@ -350,5 +350,5 @@ int main(void)
         cmocka_unit_test(kernels_on_pairs),          cmocka_unit_test(each_is_a_model_of_its_own),
         cmocka_unit_test(bad_input_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }

@@ -206,5 +206,5 @@ int main(void)
         cmocka_unit_test(a_model_is_one_output),  cmocka_unit_test(all_damage_is_seen),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, open_with_path, close_with_path);
+    return cmocka_run_group_tests(tests, open_check_device_with_path, close_with_path);
 }
