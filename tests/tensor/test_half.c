@@ -210,18 +210,22 @@ static int64_t by_dots(bool amx, const ct_tensor *a, const ct_tensor *b, float *
     const int64_t m = a->view.dim[0], k = a->view.dim[1], n = b->view.dim[1];
     uint32_t *strips = malloc((size_t)((m + 15) / 16 * 16 * (k + 1)) * sizeof *strips);
     assert_true(strips && c);
-    const ct__product q = { .m = m,
-                            .n = n,
-                            .k = k,
-                            .a = a->view.data,
-                            .a_rs = a->view.stride[0],
-                            .a_cs = a->view.stride[1],
-                            .b = b->view.data,
-                            .b_rs = b->view.stride[0],
-                            .b_cs = b->view.stride[1],
-                            .c = c,
-                            .ldc = n };
-    const int64_t done = ct__bf16_multiply(ct__best_isa(), amx, a->view.dtype, &q, 0, strips);
+    const ct__dots q = { .isa = ct__best_isa(),
+                         .amx = amx,
+                         .dtype = a->view.dtype,
+                         .f32 = { .m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .a = a->view.data,
+                                  .a_rs = a->view.stride[0],
+                                  .a_cs = a->view.stride[1],
+                                  .b = b->view.data,
+                                  .b_rs = b->view.stride[0],
+                                  .b_cs = b->view.stride[1],
+                                  .c = c,
+                                  .ldc = n },
+                         .strips = strips };
+    const int64_t done = ct__bf16_multiply(&q);
     free(strips);
     return done;
 }

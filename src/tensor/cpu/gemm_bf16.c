@@ -24,6 +24,8 @@
 #    endif
 
 #    define UNROLL _Pragma("GCC unroll 8")
+/* of what CT__BF16 and CT__AMX share */
+#    define VECTORS __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 
 enum {
     LANES = 16,
@@ -98,10 +100,74 @@ CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int
         for (int64_t j = n; j < width; j++) to[p * width + j] = 0;
 }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p, with a_rp at a[STRIP p + r] and b packed. Callers pass a constant
- * `vectors`. */
+/* What becomes of a sum: it is stored to c, added to c, or rounded and stored to C. */
+typedef enum ending { STORE, ADD, ROUND } ending;
+
+/* A tile of the result, rows x cols, of f32 at c or of the dtype at C. */
+typedef struct place {
+    ending end;
+    int64_t rows, cols;
+    float *c;
+    int64_t ldc;
+    ct_dtype dtype;
+    uint16_t *C;
+    int64_t ldC;
+} place;
+
+VECTORS CT__INLINE __m256i rounded(ct_dtype dtype, __m512 x)
+{
+    if (dtype == CT_F16) return _mm512_cvtps_ph(x, 0);
+    const __m512i u = (__m512i)x, odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1)),
+                  up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd),
+                  quiet = _mm512_or_si512(u, _mm512_set1_epi32(0x400000));
+    const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_mask_mov_epi32(up, nan, quiet), 16));
+}
+
+VECTORS CT__INLINE void finish_as(const ending end, const int vectors, const float *sum, int64_t ld,
+                                  const place *to)
+{
+    const __mmask16 last = (__mmask16)(0xffff >> (vectors * LANES - to->cols));
+    for (int64_t r = 0; r < to->rows; r++) UNROLL for (int v = 0; v < vectors; v++)
+        {
+            const __mmask16 mask = v == vectors - 1 ? last : 0xffff;
+            __m512 x = _mm512_load_ps(sum + r * ld + v * LANES);
+            float *c = to->c + r * to->ldc + v * LANES;
+            if (end == ADD) x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(mask, c));
+            if (end == ROUND)
+                _mm256_mask_storeu_epi16(to->C + r * to->ldC + v * LANES, mask, rounded(to->dtype, x));
+            else
+                _mm512_mask_storeu_ps(c, mask, x);
+        }
+}
+
+/* Finishes the sums of a tile. Callers pass a constant `vectors`. */
+VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, const place *to)
+{
+    switch (to->end) {
+    case STORE: finish_as(STORE, vectors, sum, ld, to); break;
+    case ADD: finish_as(ADD, vectors, sum, ld, to); break;
+    case ROUND: finish_as(ROUND, vectors, sum, ld, to); break;
+    }
+}
+
+/* What is still to be prefetched: `rows` rows of `length` elements, `step` elements apart, `share` rows at a
+ * time. Few at a time, between the products, they delay no load of a product. */
+typedef struct future {
+    const uint16_t *x;
+    int64_t step, length, rows, share;
+} future;
+
+CT__INLINE void prefetch(future *f)
+{
+    for (int64_t i = ct__min(f->share, f->rows); i > 0; i--, f->rows--, f->x += f->step)
+        for (int64_t j = 0; j < f->length; j += LINE / (int64_t)sizeof *f->x)
+            __builtin_prefetch(f->x + j, 0, 2);
+}
+
+/* The tile Σ_p a_rp b_p, with a_rp at a[STRIP p + r] and b packed. Callers pass a constant `vectors`. */
 CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
-                              int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
+                              const place *to)
 {
     __m512 sum[CT__BF16_ROWS][CT__BF16_VECTORS];
     UNROLL for (int r = 0; r < CT__BF16_ROWS; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
@@ -115,25 +181,20 @@ CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *
             UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], s, row[v]);
         }
     }
+    _Alignas(LINE) float sums[CT__BF16_ROWS][PANEL];
     UNROLL for (int r = 0; r < CT__BF16_ROWS; r++) UNROLL for (int v = 0; v < vectors; v++)
-    {
-        if (r >= rows) continue;
-        const int64_t left = cols - v * LANES;
-        const __mmask16 mask = (__mmask16)(left < LANES ? (1 << left) - 1 : 0xffff);
-        float *to = c + r * ld + v * LANES;
-        if (add) sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(mask, to));
-        _mm512_mask_storeu_ps(to, mask, sum[r][v]);
-    }
+        _mm512_store_ps(sums[r] + v * LANES, sum[r][v]);
+    finish(vectors, sums[0], PANEL, to);
 }
 
-typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, int64_t cols,
-                      bool add, float *c, int64_t ld);
+typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, const place *to, future *next);
 
-#    define TILE(v)                                                                                     \
-        CT__BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, \
-                                     int64_t cols, bool add, float *c, int64_t ld)                      \
-        {                                                                                               \
-            tile(v, pairs, a, b, rows, cols, add, c, ld);                                               \
+#    define TILE(v)                                                                                        \
+        CT__BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, const place *to, \
+                                     future *next)                                                         \
+        {                                                                                                  \
+            tile(v, pairs, a, b, to);                                                                      \
+            prefetch(next);                                                                                \
         }
 TILE(1)
 TILE(2)
@@ -157,7 +218,8 @@ enum { WORD = sizeof(uint32_t) };
 
 /* Adds the products of bf16 to the sums in registers 0 to 3, with a_rp at a[pairs r + p]; pairs is a multiple
  * of 16. An addition to one sum overlaps those to the others. */
-CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b)
+CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
+                                 future *next)
 {
     enum { ROW = AMX_PANEL * WORD };
     for (int64_t p = 0; p < pairs; p += LANES, b += LANES * AMX_PANEL) {
@@ -170,12 +232,14 @@ CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_
         if (vectors > 2) _tile_dpbf16ps(2, 4, 7);
         if (vectors > 3) _tile_loadd(5, b + 3 * LANES, ROW);
         if (vectors > 3) _tile_dpbf16ps(3, 4, 5);
+        prefetch(next);
     }
 }
 
 /* The same for f16 and registers 0 to 2. a and b have two parts each (high, then low), and each part of a is
  * multiplied with each part of b. */
-CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b)
+CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
+                                future *next)
 {
     enum { ROW = PANEL * WORD };
     for (int64_t p = 0; p < pairs; p += LANES) {
@@ -192,37 +256,40 @@ CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t
             if (vectors > 1) _tile_dpbf16ps(1, 7, 4);
             if (vectors > 2) _tile_dpbf16ps(2, 7, 5);
         }
+        prefetch(next);
     }
 }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p for a strip. Callers pass constants for parts and vectors. */
+#    define EACH_SUM(DO)            \
+        do {                        \
+            DO(0);                  \
+            if (vectors > 1) DO(1); \
+            if (vectors > 2) DO(2); \
+            if (vectors > 3) DO(3); \
+        } while (0)
+#    define CLEAR(v) _tile_zero(v)
+#    define KEEP(v)  _tile_stored(v, sum[0] + v * LANES, sizeof *sum)
+
+/* The tile Σ_p a_rp b_p for a strip. Callers pass constants for parts and vectors. */
 CT__AMX CT__INLINE void tile_amx(const int parts, const int vectors, int64_t pairs, const uint32_t *a,
-                                 const uint32_t *b, int64_t rows, int64_t cols, bool add, float *c,
-                                 int64_t ld)
+                                 const uint32_t *b, const place *to, future *next)
 {
     _Alignas(LINE) float sum[STRIP][AMX_PANEL];
     __asm__ volatile("" ::: "memory"); /* gcc does not know that _tile_loadd reads memory */
-    _tile_zero(0);
-    if (vectors > 1) _tile_zero(1);
-    if (vectors > 2) _tile_zero(2);
-    if (vectors > 3) _tile_zero(3);
+    EACH_SUM(CLEAR);
     if (parts == 1)
-        add_bf16(vectors, pairs, a, b);
+        add_bf16(vectors, pairs, a, b, next);
     else
-        add_f16(vectors, pairs, a, b);
-    _tile_stored(0, sum[0], sizeof *sum);
-    if (vectors > 1) _tile_stored(1, sum[0] + LANES, sizeof *sum);
-    if (vectors > 2) _tile_stored(2, sum[0] + 2 * LANES, sizeof *sum);
-    if (vectors > 3) _tile_stored(3, sum[0] + 3 * LANES, sizeof *sum);
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t j = 0; j < cols; j++) c[r * ld + j] = sum[r][j] + (add ? c[r * ld + j] : 0);
+        add_f16(vectors, pairs, a, b, next);
+    EACH_SUM(KEEP);
+    finish(vectors, sum[0], AMX_PANEL, to);
 }
 
-#    define AMX(parts, v)                                                                                 \
-        CT__AMX static void amx_##parts##_##v(int64_t pairs, const uint32_t *a, const uint32_t *b,        \
-                                              int64_t rows, int64_t cols, bool add, float *c, int64_t ld) \
-        {                                                                                                 \
-            tile_amx(parts, v, pairs, a, b, rows, cols, add, c, ld);                                      \
+#    define AMX(parts, v)                                                                          \
+        CT__AMX static void amx_##parts##_##v(int64_t pairs, const uint32_t *a, const uint32_t *b, \
+                                              const place *to, future *next)                       \
+        {                                                                                          \
+            tile_amx(parts, v, pairs, a, b, to, next);                                             \
         }
 AMX(1, 1)
 AMX(1, 2)
@@ -251,16 +318,6 @@ bool ct__ask_for_amx(void)
 #    endif
 }
 
-/* Prefetches the i-th of n parts of x (depth x cols, strides ds and xs, one of them 1). */
-static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t cols, int64_t i, int64_t n)
-{
-    const bool across = xs == 1;
-    const int64_t lines = across ? depth : cols, length = across ? cols : depth, step = across ? ds : xs;
-    for (int64_t l = lines * i / n; l < lines * (i + 1) / n; l++)
-        for (int64_t j = 0; j < length; j += LINE / (int64_t)sizeof *x)
-            __builtin_prefetch(x + l * step + j, 0, 2);
-}
-
 /* Packs the strip of A at row i, with a_rp at r pairs + p for AMX, else at STRIP p + r. Returns its smallest
  * exponent. */
 static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product *q, int64_t i, uint32_t *to)
@@ -279,23 +336,37 @@ static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product
     return parts > 1 ? split(STRIP * pairs, to) : least_exponent(STRIP * pairs, to);
 }
 
-int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
-                          uint32_t *strips)
+/* The panel of B from column j on, or the first of the next call's rows, for `times` calls of prefetch. */
+static future next_panel(const ct__dots *dots, int64_t j, int64_t width, int64_t times)
 {
+    const ct__product *q = &dots->f32;
+    const bool same = j < q->n;
+    const uint16_t *x = (const uint16_t *)q->b + (same ? j * q->b_cs : q->k * q->b_rs);
+    const int64_t cols = ct__min(same ? q->n - j : q->n, width),
+                  depth = same ? q->k : ct__min(dots->more, q->k);
+    future f = { x, q->b_rs, cols, depth, 0 };
+    if (q->b_cs != 1) f = (future){ x, q->b_cs, depth, cols, 0 };
+    if (!depth) f.rows = 0;
+    f.share = (f.rows + times - 1) / times;
+    return f;
+}
+
+int64_t ct__bf16_multiply(const ct__dots *dots)
+{
+    const ct__product *q = &dots->f32;
     const int64_t m = q->m, n = q->n, k = q->k, pairs = (k + 1) / 2;
-    const int parts = dtype == CT_F16 ? 2 : 1;
-    amx = amx && k % (2 * LANES) == 0;
+    const int parts = dots->dtype == CT_F16 ? 2 : 1;
+    const bool amx = dots->amx && k % (2 * LANES) == 0;
     if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k * parts > 2 * CT__BF16_PAIRS ||
-        !ct__has_bf16(isa) || (parts > 1 && (!amx || m * k <= STRIP * CT__BF16_DEPTH)) ||
+        !ct__has_bf16(dots->isa) || (parts > 1 && (!amx || m * k <= STRIP * CT__BF16_DEPTH)) ||
         (q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1))
         return 0;
     const uint16_t *b = q->b;
-    const ct__kit *f32 = ct__kit_of(isa, CT_F32);
-    float *c = q->c;
+    const ct__kit *f32 = ct__kit_of(dots->isa, CT_F32);
     _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * AMX_PANEL];
     int e = UINT16_MAX;
     for (int64_t i = 0; i < m; i += STRIP)
-        e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, strips + parts * i * pairs));
+        e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, dots->strips + parts * i * pairs));
     if (!e) return 0;
 
     if (amx) open_tiles();
@@ -303,21 +374,28 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
     run_tile *const *run = amx ? amx_tiles[parts - 1] : tiles;
     int64_t j = 0;
     for (; j < n; j += width) {
-        const int64_t cols = ct__min(n - j, width), next = j + width < n ? j + width : 0;
-        const int64_t deep =
-            next ? k
-                 : ct__min(more,
-                           k); /* depth of the next panel, which may belong to the next call's rows of B */
+        const int64_t cols = ct__min(n - j, width);
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, width, panel);
         const int f = parts > 1 ? split(width * pairs, panel) : least_exponent(width * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
+        future next = next_panel(dots, j + width, width, (m + step - 1) / step * (amx ? pairs / LANES : 1));
         for (int64_t i = 0; i < m; i += step) {
-            if (deep > 0)
-                ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep,
-                    ct__min(n - next, width), i / step, (m + step - 1) / step);
-            const uint32_t *a = strips + parts * (i / STRIP) * STRIP * pairs + i % STRIP;
-            run[(cols - 1) / LANES](pairs, a, panel, ct__min(m - i, step), cols, q->add, c + i * q->ldc + j,
-                                    q->ldc);
+            if (dots->C)
+                for (int64_t r = i + step; r < ct__min(m, i + 2 * step); r++)
+                    for (int64_t l = 0; l < cols; l += LINE / 2)
+                        __builtin_prefetch(dots->C + r * dots->ldC + j + l, 1, 3);
+            const place to = { .end = dots->C  ? ROUND
+                                      : q->add ? ADD
+                                               : STORE,
+                               .rows = ct__min(m - i, step),
+                               .cols = cols,
+                               .c = (float *)q->c + i * q->ldc + j,
+                               .ldc = q->ldc,
+                               .dtype = dots->dtype,
+                               .C = dots->C ? dots->C + i * dots->ldC + j : NULL,
+                               .ldC = dots->ldC };
+            run[(cols - 1) / LANES](pairs, dots->strips + parts * (i / STRIP) * STRIP * pairs + i % STRIP,
+                                    panel, &to, &next);
         }
     }
     if (amx) close_tiles();
@@ -329,10 +407,9 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
 bool ct__has_amx(void) { return false; }
 bool ct__ask_for_amx(void) { return false; }
 
-int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
-                          uint32_t *strips)
+int64_t ct__bf16_multiply(const ct__dots *dots)
 {
-    (void)isa, (void)amx, (void)dtype, (void)q, (void)more, (void)strips;
+    (void)dots;
     return 0;
 }
 

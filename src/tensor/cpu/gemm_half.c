@@ -62,24 +62,34 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
     const bool dots = job->alpha == 1 && (!given || job->beta == 1);
+    int64_t rounded = 0; /* columns of C that are finished */
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
-        const ct__product q = { .add = p || given,
-                                .m = rows,
-                                .n = cols,
-                                .k = depth,
-                                .a = A + row * a->rs + p * a->cs,
-                                .a_rs = a->rs,
-                                .a_cs = a->cs,
-                                .b = B + p * b->rs + col * b->cs,
-                                .b_rs = b->rs,
-                                .b_cs = b->cs,
-                                .c = sum,
-                                .ldc = cols };
-        /* the strips of f16 may run past a_tile into b_tile, which is unused until later */
-        const int64_t done = dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
-                                                      (uint32_t *)(void *)a_tile)
-                                  : 0;
+        const bool whole = depth == a->cols && !given && c->cs == 1;
+        const ct__dots q = {
+            .isa = job->dev->isa,
+            .amx = amx,
+            .dtype = job->dtype,
+            .f32 = { .add = p || given,
+                     .m = rows,
+                     .n = cols,
+                     .k = depth,
+                     .a = A + row * a->rs + p * a->cs,
+                     .a_rs = a->rs,
+                     .a_cs = a->cs,
+                     .b = B + p * b->rs + col * b->cs,
+                     .b_rs = b->rs,
+                     .b_cs = b->cs,
+                     .c = sum,
+                     .ldc = cols },
+            .more = a->cols - p - depth,
+            .C = whole ? C : NULL,
+            .ldC = c->rs,
+            /* the strips of f16 may run past a_tile into b_tile, which is unused until later */
+            .strips = (uint32_t *)(void *)a_tile
+        };
+        const int64_t done = dots ? ct__bf16_multiply(&q) : 0;
+        if (whole) rounded = done;
         const int64_t left = cols - done;
         if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
@@ -88,7 +98,8 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                   (int)(tb == 'N' ? left : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
                   sum + done, (int)cols);
     }
-    ct__narrow_tile(job->dev->isa, job->dtype, rows, cols, sum, cols, C, c->rs, c->cs);
+    ct__narrow_tile(job->dev->isa, job->dtype, rows, cols - rounded, sum + rounded, cols, C + rounded * c->cs,
+                    c->rs, c->cs);
 }
 
 ct_status ct__half_gemm(const ct__job *job)
