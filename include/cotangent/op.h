@@ -202,6 +202,9 @@ CT_API ct_status ct_scope_close(ct_call *c);
 #define CT_OUT                  ct_view
 #include <cotangent/primitives.inc>
 
+/* C = A B + D;  A: ...,m,k  B: ...,k,n  C: ...,m,n. D is broadcast to C's shape, and C may not overlap it. */
+CT_API void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view C);
+
 /* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. Of C11
  * (n1, n1) and C22 (n2, n2) only the lower triangles are read and written; n2 may be 0. */
 
