@@ -1,4 +1,4 @@
-/* A model of z = g(y) for the target y: y becomes z where it comes in, and the likelihood is that of y. */
+/* A model of z = g(y) for the target y: y becomes z on input, and the likelihood is that of y. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 ct_transform ct_gp_transform(const ct_gp *gp) { return gp ? gp->transform : (ct_transform){ 0 }; }
 
-/* Of √y: a quarter of the smallest positive number, or of 1 (transform.h). */
+/* Sets the constant of √y: a quarter of the smallest positive number, or of 1 (transform.h). */
 static void measure(ct_gp *gp, const double *y, int64_t n)
 {
     double least = INFINITY;
@@ -16,7 +16,7 @@ static void measure(ct_gp *gp, const double *y, int64_t n)
     gp->transform.least = 0.25 * (isfinite(least) ? least : 1);
 }
 
-/* A y that is not finite is left to the check that all numbers pass. */
+/* A y that is not finite is left to the check of all numbers. */
 static ct_status transform(const ct_gp *gp, double *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
