@@ -86,7 +86,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     if (!s) s = ct__target_sum_slopes(&fresh);
     fresh.trend = NULL;
-    fresh.shared = NULL; /* the outputs have their own */
+    fresh.shared = NULL; /* outputs/ sets its own */
     fresh.in_grid = 0;
     fresh.H = fresh.detrended = NULL;
     if (!s && gp->basis) s = ct__trend_make(&fresh, false);

@@ -9,7 +9,7 @@
 
 #include "gp/model/trend.h"
 
-/* [M w] of the factor, (p, p + 1), from malloc; NULL with the reason on the device. */
+/* [M w] of the factor, (p, p + 1); NULL with the reason on the device. Free with free. */
 static double *ends_of(const ct_gp *gp)
 {
     ct_tensor *part = ct_tensor_slice(gp->factor.trend, 1, gp->n, ct_tensor_dim(gp->factor.trend, 1), 1);

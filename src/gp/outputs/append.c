@@ -1,4 +1,4 @@
-/* Rows more for several outputs. Copies are changed, and take the place of what was there if all is well. */
+/* Appends rows to several outputs: to copies of the models, which replace the models if all succeed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static ct_status append_each(ct_outputs *o, const ct_tensor *X, const ct__answer
     return s;
 }
 
-/* (n + k, p): the outputs of the whole, then the new ones. */
+/* The whole's outputs with the new ones below: (n + k, p). */
 static ct_tensor *extended(const ct_outputs *o, const ct__answers *a)
 {
     const int64_t old = o->whole->n * o->p, more = a->n * o->p;

@@ -1,4 +1,4 @@
-/* Outputs from data. */
+/* Makes outputs from data. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     return CT_OK;
 }
 
-/* Without the columns and rows of y; of what is standardised the inputs. */
+/* The whole's options: a zero mean, its own output column, and only the inputs standardised. */
 static ct_gp_options of_whole(const ct_outputs_options *options, const ct_column *output)
 {
     ct_gp_options model = options->model;
@@ -81,7 +81,7 @@ static ct_status make_each(ct_outputs *o, const ct_tensor *X, const ct__answers 
     return s;
 }
 
-/* Takes the kernel over. The first output stands for y. */
+/* Takes ownership of the kernel. The first output serves as y. */
 static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, ct_kernel *kernel,
                              const ct_outputs_options *options)
 {
@@ -103,7 +103,7 @@ static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, 
     return ct_last_status(o->device);
 }
 
-/* Takes the kernel over. */
+/* Takes ownership of the kernel. */
 static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                       const ct_outputs_options *options)
 {

@@ -1,4 +1,4 @@
-/* The table of several outputs: what is missing in it, and its scales. */
+/* The table of several outputs: its missing values and its scales. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ void ct__answers_scale(const ct_outputs *o, ct__answers *a)
     for (int64_t i = 0; i < a->n * a->p; i++) a->y[i] = (a->y[i] - o->shift[i % a->p]) / o->scale[i % a->p];
 }
 
-/* The values of output j into v; their number. */
+/* Copies the values of output j to v. Returns their number. */
 static int64_t values_of(const ct__answers *a, int64_t j, double *v)
 {
     int64_t count = 0;
