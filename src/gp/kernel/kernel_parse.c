@@ -193,7 +193,7 @@ static bool term(ct__scan *p, int front)
     return scale;
 }
 
-/* As term. */
+/* Reads a term or a sum in parentheses; as term. */
 static bool factor(ct__scan *p, int front)
 {
     if (!ct__scan_accept(p, '(')) return term(p, front);
