@@ -1,8 +1,8 @@
 /* nlml_kronecker:  v = ½ tr(RᵀA) + ½ log det C + np/2 log 2π,   C = B ⊗ K + diag(d) ⊗ I,  vec A = C⁻¹ vec R
  *                  K (n, n), B (p, p), R (n, p), d (p): output by output, cov(R_ij, R_lq) = B_jq K_il + noise
  *
- * With S = diag(d)^-½, the eigendecompositions S B S = U diag(λ) Uᵀ and K = V diag(μ) Vᵀ, and
- * E_ij = 1 + μ_i λ_j, everything takes O(n³ + p³):
+ * With S = diag(d)^-½, the eigendecompositions S B S = U diag(λ) Uᵀ and K = V diag(μ) Vᵀ, and E_ij = 1 + μ_i
+ * λ_j, everything takes O(n³ + p³):
  *     T = Vᵀ R S U,   A = V (T / E) Uᵀ S,   log det C = Σ log E_ij + n Σ log d_j
  * adjoint:  K̄ = ½ v̄ [V diag(Σ_j λ_j/E_ij) Vᵀ - A B Aᵀ],   B̄ = ½ v̄ [S U diag(Σ_i μ_i/E_ij) Uᵀ S - Aᵀ K A],
  *           R̄ = v̄ A,   d̄_j = ½ v̄ [Σ_k U_jk² Σ_i 1/E_ik / d_j - Σ_i A_ij²]
