@@ -32,8 +32,8 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts", "seeds")  # optio
 
 
 class Options:
-    """device: None unless asked for; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless asked for; peer:
-    torch's device; words: the other arguments."""
+    """device: None unless given; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless given;
+    peer: torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, self.once = [], [], False
         values = dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)

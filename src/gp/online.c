@@ -127,7 +127,7 @@ static ct_status check_alone(const ct_gp *gp, const char *who)
     if (gp->lens) return ct__lens_refuse(gp, who, "ct_outputs_append adds rows to all outputs");
     if (ct__group_is_one(gp->options.group)) return CT_OK;
     return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                          "%s: a model over many processes keeps its rows: make a new one", who);
+                          "%s: the rows of a model over many processes cannot change: make a new one", who);
 }
 
 static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
@@ -192,7 +192,7 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
 {
     if (!gp) return CT_EINVAL;
     if (count < 0 || (count && !index))
-        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, and no list of them",
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, but their list is NULL",
                               (long long)count);
     if (!count || check_alone(gp, "ct_gp_remove")) return count ? CT_EUNSUPPORTED : CT_OK;
     if (count >= gp->n)

@@ -159,7 +159,7 @@ ct_status ct__trend_leave_out(ct_gp *gp, double *q)
         for (int64_t k = 0; k < p; k++) q[i] -= G[k * width + i] * G[k * width + i];
         if (!(q[i] > same * whole))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
-                               "row %lld cannot be left out: it alone tells a coefficient of the mean",
+                               "row %lld cannot be left out: it alone determines a coefficient of the mean",
                                (long long)i);
     }
     free(G);

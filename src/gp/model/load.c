@@ -96,7 +96,8 @@ ct_gp *ct__model_read(ct__stream *s, const char *path, ct_group *group)
     ct__model_header(s, &dtype, &n, &d, &options);
     if (options.mean == CT_MEAN_BASIS && !ct__group_is_one(group)) {
         ct_device_fail(s->device, CT_EUNSUPPORTED,
-                       "%.200s: a model with a basis is not for many processes: load it in one", path);
+                       "%.200s: a model with a basis cannot be loaded by many processes: load it in one",
+                       path);
         return NULL;
     }
     const uint64_t left = ct__stream_left(s);

@@ -87,7 +87,7 @@ ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
             : isinf(x[i])                               ? "is infinite: leave it out"
             : whole && fabs(x[i]) >= 9007199254740992.0 ? "leaves ±2^53: number the levels from 0"
             : by_codes(gp) && !(x[i] >= 0 && x[i] < (double)gp->noise_column->n_levels && x[i] == floor(x[i]))
-                ? "is no code of a level of noise_column"
+                ? "is not the code of a level of noise_column"
                 : NULL;
         if (!why) continue;
         ct_status s = ct_device_fail(gp->device, CT_EINVAL, "noise_levels: row %lld %s", (long long)i, why);
@@ -242,7 +242,7 @@ static ct_status at_variances(const ct_gp *gp, int64_t m, double *v)
 {
     for (int64_t i = 0; i < m; i++) {
         if (!(v[i] >= 0 && isfinite(v[i])))
-            return ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is no variance",
+            return ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is not a variance",
                                   (long long)i, v[i]);
         v[i] += ct_gp_noise_variance(gp);
     }

@@ -66,7 +66,7 @@ ct_status ct__target_sum_slopes(ct_gp *gp)
         if (!isfinite(slope))
             status = ct_device_fail(
                 gp->device, CT_EINVAL,
-                "y: row %lld is too near the end of what the transform %s takes, %s: leave "
+                "y: row %lld is too near the end of the domain of the transform %s, %s: leave "
                 "such rows out",
                 (long long)i, ct_transform_name(gp->transform.kind), ct_transform_domain(gp->transform.kind));
     }
@@ -103,7 +103,7 @@ ct_status ct_gp_untransform_moments(ct_gp *gp, ct_tensor *mean, ct_tensor *varia
     if (!s && !spread) s = ct_last_status(gp->device);
     for (int64_t i = 0; i < m && !s; i++) {
         if (!(spread[i] >= 0))
-            s = ct_device_fail(gp->device, CT_EINVAL, "variance: row %lld is %g, which is no variance",
+            s = ct_device_fail(gp->device, CT_EINVAL, "variance: row %lld is %g, which is not a variance",
                                (long long)i, spread[i]);
         ct_transform_moments(gp->transform, of[i], spread[i], &of[i], &spread[i]);
     }

@@ -197,7 +197,7 @@ ct_status ct__trend_make(ct_gp *gp, bool lenient)
     if (s) return ct_device_fail(gp->device, s, "%s", message);
     if (basis.count >= gp->n && !lenient)
         return ct_device_fail(gp->device, CT_EINVAL,
-                              "mean: %d functions for %lld row%s: it takes more rows than functions",
+                              "mean: %d functions for %lld row%s: it needs more rows than functions",
                               basis.count, (long long)gp->n, gp->n == 1 ? "" : "s");
     do {
         s = attempt(gp, &basis, &same);
@@ -249,7 +249,7 @@ ct_status ct__trend_read(ct_gp *gp, const char *text, const ct_column *columns)
         for (int k = 0; k < basis.term[i].factors; k++)
             if (columns[basis.term[i].column[k]].kind == CT_COLUMN_CATEGORY)
                 return ct_device_fail(gp->device, CT_EINVAL,
-                                      "basis: column \"%.200s\" is a category, no number",
+                                      "basis: column \"%.200s\" is a category, not a number",
                                       columns[basis.term[i].column[k]].name);
     const size_t length = ct__basis_print(&basis, NULL, 0) + 1;
     gp->basis = ct__gp_alloc(gp->device, length, 1);

@@ -74,8 +74,7 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
                                    "ct_outputs_append: Y", &a);
     if (!s && o->whole) ct__answers_scale(o, &a);
     if (!s && noise && o->kind == CT_OUTPUTS_JOINT)
-        s = ct_device_fail(o->device, CT_EINVAL,
-                           "ct_outputs_append: the noise of joint outputs is not given");
+        s = ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: joint outputs take no noise");
     if (!s && a.n)
         s = o->kind == CT_OUTPUTS_EACH     ? append_each(o, X, &a, noise)
             : o->kind == CT_OUTPUTS_SHARED ? append_shared(o, X, &a, noise)

@@ -63,7 +63,7 @@ ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a)
     for (int64_t j = 0; j < a->p && !s; j++) {
         const int64_t count = values_of(a, j, v);
         if (count < 2)
-            s = ct_device_fail(o->device, CT_EINVAL, "output '%.64s' has %lld values: it takes at least 2",
+            s = ct_device_fail(o->device, CT_EINVAL, "output '%.64s' has %lld values: it needs at least 2",
                                o->column[j].name, (long long)count);
         if (!s) ct__gp_column_moments(v, count, 1, &o->shift[j], &o->scale[j]);
         if (!s) s = ct__gp_check_spread(o->device, o->scale[j], "Y", j);
