@@ -192,7 +192,7 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
 {
     if (!gp) return CT_EINVAL;
     if (count < 0 || (count && !index))
-        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, but their list is NULL",
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, and no list of them",
                               (long long)count);
     if (!count || check_alone(gp, "ct_gp_remove")) return count ? CT_EUNSUPPORTED : CT_OK;
     if (count >= gp->n)

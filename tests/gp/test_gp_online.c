@@ -371,7 +371,7 @@ static void what_does_not_fit_is_refused(void **state)
     int64_t all[10];
     for (int i = 0; i < 10; i++) all[i] = i;
     assert_status(ct_gp_remove(NULL, beyond, 1), CT_EINVAL, "");
-    assert_failed(ct_gp_remove(gp, NULL, 2), device, CT_EINVAL, "list is NULL");
+    assert_failed(ct_gp_remove(gp, NULL, 2), device, CT_EINVAL, "no list");
     assert_failed(ct_gp_remove(gp, beyond, -1), device, CT_EINVAL, "no list");
     assert_failed(ct_gp_remove(gp, beyond, 2), device, CT_EINDEX, "row 10 is not there");
     assert_failed(ct_gp_remove(gp, below, 1), device, CT_EINDEX, "row -1 is not there");
