@@ -1,8 +1,8 @@
 /* nlml_kronecker:  v = ½ tr(RᵀA) + ½ log det C + np/2 log 2π,   C = B ⊗ K + diag(d) ⊗ I,  vec A = C⁻¹ vec R
  *                  K (n, n), B (p, p), R (n, p), d (p): output by output, cov(R_ij, R_lq) = B_jq K_il + noise
  *
- * With S = diag(d)^-½, the eigen-decompositions S B S = U diag(λ) Uᵀ and K = V diag(μ) Vᵀ, and
- * E_ij = 1 + μ_i λ_j, everything takes O(n³ + p³):
+ * With S = diag(d)^-½, the eigendecompositions S B S = U diag(λ) Uᵀ and K = V diag(μ) Vᵀ, and E_ij = 1 + μ_i
+ * λ_j, everything takes O(n³ + p³):
  *     T = Vᵀ R S U,   A = V (T / E) Uᵀ S,   log det C = Σ log E_ij + n Σ log d_j
  * adjoint:  K̄ = ½ v̄ [V diag(Σ_j λ_j/E_ij) Vᵀ - A B Aᵀ],   B̄ = ½ v̄ [S U diag(Σ_i μ_i/E_ij) Uᵀ S - Aᵀ K A],
  *           R̄ = v̄ A,   d̄_j = ½ v̄ [Σ_k U_jk² Σ_i 1/E_ik / d_j - Σ_i A_ij²]
@@ -42,7 +42,7 @@ static ct_view times(ct_call *c, ct_view x, ct_view y, ct_view out)
 
 static ct_view row(ct_call *c, ct_dtype dtype, int64_t n) { return ct_scratch(c, dtype, ct_shape2(1, n)); }
 
-/* Eigenvalues that are negative by rounding become 0. */
+/* Replaces A by eigenvectors, w by eigenvalues; those that rounding makes negative become 0. */
 static void eigen(ct_call *c, ct_view A, ct_view w)
 {
     ct_prim_eigen(c, A, w);
@@ -71,7 +71,7 @@ static parts decompose(ct_call *c, ct_view K, ct_view B, ct_view d)
     return q;
 }
 
-/* A from R, and v. */
+/* Computes A from R, and v. */
 static void solve(ct_call *c, const parts *q, ct_view R, ct_view d, ct_view v)
 {
     const int64_t n = ct_view_dim(R, 0), p = ct_view_dim(R, 1);
@@ -142,7 +142,7 @@ static void forward(ct_call *c)
     slopes(c, &q, K, B);
 }
 
-/* From C as a matrix. */
+/* The value from C as a matrix, in differentiable ops. */
 static ct_var composed(const ct_cov_program *none, const ct_var *in)
 {
     (void)none;

@@ -25,7 +25,7 @@ static ct_shape shape(ct_call *c)
     ct_require(c,
                ct_arg_ndim(c, CT__RESIDUAL) == 2 && ct_arg_dim(c, CT__RESIDUAL, 0) == n &&
                    ct_arg_dim(c, CT__RESIDUAL, 1) > 0,
-               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with a column at least",
+               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with at least one column",
                (long long)n);
     ct_require(c, ct_arg_ndim(c, CT__NOISE) == 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
