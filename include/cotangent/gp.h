@@ -219,8 +219,8 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
  * each row of the panel. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
-/* The ops of Gaussian processes, which ct_op_list does not contain: cov, cov_diag, gp_nlml and gp_loo_nlpd.
- * Sets *n to their number. */
+/* The ops of Gaussian processes, which ct_op_list does not contain: cov, cov_diag, gp_nlml, gp_loo_nlpd,
+ * nlml_shared and nlml_kronecker. Sets *n to their number. */
 CT_API const struct ct_op *const *ct_gp_op_list(int *n);
 
 /* -- a trend --------------------------------------------------------------------------------------------- */

@@ -98,8 +98,9 @@ CT_API ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options);
 CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var R, ct_var noise);
 
 /* ½ tr(RᵀA) + ½ log det C + np/2 log 2π with C = B ⊗ K + diag(noise) ⊗ I and vec A = C⁻¹ vec R, as an op on
- * the tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
- * gradients in all four. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of
+ * the tape: K (n, n) and B (p, p), symmetric and positive semidefinite, of which the lower triangles are
+ * read, R (n, p), noise (p) -> a scalar, with gradients in all four. A negative eigenvalue beyond rounding is
+ * CT_ENUMERIC. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of
  * JOINT uses it on a CPU where no value is missing, the kernel is a product, and it is less work: for more
  * than 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU.
  * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */

@@ -9,6 +9,7 @@
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
+#include "gp/model/model.h"
 
 static bool wants_inverse(const ct_call *c)
 {
@@ -98,11 +99,23 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
 
 static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
 
-static const ct_op op = {
-    .name = "nlml_shared", .n_in = CT__DENSITY_INPUTS, .shape = shape, .forward = forward, .vjp = vjp
-};
+static void sample(ct_sample *s)
+{
+    const int64_t n = ct_sample_size(s);
+    ct_sample_unbatched(s);
+    ct__cov_sample(s, false);
+    ct_sample_uniform(s, CT__RESIDUAL, ct_shape2(n, 3), 0.5, 2);
+    ct_sample_uniform(s, CT__NOISE, ct_shape1(n % 2 ? n : 1), 0.3, 1);
+}
+
+const ct_op ct__op_nlml_shared = { .name = "nlml_shared",
+                                   .n_in = CT__DENSITY_INPUTS,
+                                   .shape = shape,
+                                   .forward = forward,
+                                   .vjp = vjp,
+                                   .sample = sample };
 
 ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var R, ct_var noise)
 {
-    return ct__cov_apply(&op, kernel, (ct_var[]){ theta, X, R, noise }, 4);
+    return ct__cov_apply(&ct__op_nlml_shared, kernel, (ct_var[]){ theta, X, R, noise }, 4);
 }
