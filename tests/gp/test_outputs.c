@@ -326,7 +326,7 @@ static void kronecker_refuses(void **state)
     }
 }
 
-/* An eigenvalue of K or B below zero is told. NaN in their upper triangles is not read, also when recorded. */
+/* An eigenvalue of K or B below zero is told. Their upper triangles are not read, recorded or not. */
 static void kronecker_reads_lower_triangles_of_covariances(void **state)
 {
     (void)state;
