@@ -1,7 +1,7 @@
-/* One fit to convergence: `fit TABLE.csv [TEST.csv] [--device NAME]`. The tables are standardised, and their
- * last column is the target. Each evaluation prints "at SECONDS NLML": the time since the fit began, and the
- * likelihood. With TEST.csv the last line is "test RMSE MAE NLPD" of its rows. fit.py has the peers do the
- * same. */
+/* One fit to convergence: `fit RESTARTS TABLE.csv [TEST.csv] [--device NAME]`. The tables are standardised, and
+ * their last column is the target. The first line is "at 0 NLML", the likelihood at the start. Each evaluation
+ * prints "at SECONDS NLML": the time since the fit began, and the likelihood. With TEST.csv the last line is
+ * "test RMSE MAE NLPD" of its rows. fit.py has the peers do the same. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -90,15 +90,17 @@ int main(int argc, char **argv)
 {
     bench b;
     if (bench_open(&b, &argc, argv)) return 2;
-    const bool usage = argc != 2 && argc != 3;
-    ct_tensor *table = usage ? NULL : ct_csv_load(b.dev, argv[1]),
-              *held_back = argc == 3 ? ct_csv_load(b.dev, argv[2]) : NULL;
-    ct_gp *gp = table && (held_back || argc < 3) ? model(table) : NULL;
+    const bool usage = argc != 3 && argc != 4;
+    ct_tensor *table = usage ? NULL : ct_csv_load(b.dev, argv[2]),
+              *held_back = argc == 4 ? ct_csv_load(b.dev, argv[3]) : NULL;
+    ct_gp *gp = table && (held_back || argc < 4) ? model(table) : NULL;
     ct_status s = gp ? warm_up(table) : CT_EINVAL;
-    if (!s) s = ct_gp_fit(gp, &(ct_fit_options){ .progress = tell });
+    if (!s) printf("at 0 %.12g\n", ct_gp_nlml_value(gp));
+    if (!s) s = ct_gp_fit(gp, &(ct_fit_options){ .progress = tell, .restarts = atoi(argv[1]) });
     if (!s) printf("ended %s\n", ct_fit_end_text(ct_gp_report(gp).end));
     if (!s && held_back) s = test(gp, held_back);
-    if (s) fprintf(stderr, "fit: %s\n", usage ? "usage: fit TABLE.csv [TEST.csv]" : ct_message(b.dev));
+    if (s)
+        fprintf(stderr, "fit: %s\n", usage ? "usage: fit RESTARTS TABLE.csv [TEST.csv]" : ct_message(b.dev));
     ct_gp_free(gp);
     ct_release(table), ct_release(held_back);
     bench_close(&b);

@@ -1,4 +1,5 @@
-"""Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]`.
+"""Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]
+[--restarts R]`.
 
 DIR holds NAME_train.csv with the target in column y. The default NAMEs are yacht, energy, concrete and
 airfoil; the default contenders are all. All maximise the same likelihood, scale * rbf(ard) + noise with mean
@@ -19,6 +20,10 @@ The bounds are the same (lengthscales 0.01 to 1e4), except that GPyTorch has low
 keeps its own for the variances, and that libKriging and GPBoost keep theirs. GpFlash chooses the first
 lengthscales itself, which are 1 to a thousandth, and libKriging moves the start into its bounds. libKriging
 and GPBoost's L-BFGS have a closed form for one of the variances.
+
+With --restarts R each contender searches from 1 + R starts, the others of its own making, and keeps the best:
+ours, scikit-learn, GpFlash and libKriging. The others have no restarts. `seconds` is then left out of those
+that do not tell their steps.
 
 After --seconds (of each fit; 0: no limit) a contender is stopped, and its best value counts: ended=limit.
 nlml is that of y as given. Where DIR holds NAME_test.csv, cotangent, gpytorch and sklearn predict its rows:
@@ -52,6 +57,7 @@ def read(path):
 
 X, y = read(sys.argv[1])
 n, d = X.shape
+restarts = int(sys.argv[2].split(":")[2])
 
 def tell(nlml):
     print(f"at {time.perf_counter() - start:.6f} {nlml:.12g}", flush=True)
@@ -80,7 +86,7 @@ def search(run, most):
     best, high = told(most)
     print("ended its own tolerance", flush=True)
     enough, low = min(best, lowest) + CLOSE, 0
-    while best <= enough and high - low > 1:  # low steps are too few, high are enough
+    while not restarts and best <= enough and high - low > 1:  # low steps are too few, high are enough
         k = (low + high) // 2
         if told(k)[0] <= enough:
             high = k
@@ -103,7 +109,8 @@ def search(objective, theta, bounds):  # sklearn's own call, and what it saw
 
 GaussianProcessRegressor(k, alpha=0, optimizer=None).fit(X, y).log_marginal_likelihood(k.theta, True)
 start = time.perf_counter()
-gp = GaussianProcessRegressor(k, alpha=0, optimizer=search).fit(X, y)
+gp = GaussianProcessRegressor(k, alpha=0, optimizer=search, n_restarts_optimizer=restarts,
+                              random_state=0).fit(X, y)
 print("ended its own tolerance", flush=True)
 
 def predict(X):
@@ -172,6 +179,7 @@ check.cond_max = 1e13  # the least nugget, so that the values can be compared
 options.model_options, options.hp_sig2_f_val_init = model, 0.1
 options.hp_gamma_lb_vec, options.hp_gamma_ub_vec = [1e-4], [1e2]
 options.numerical_optz_algorithm = gpflash.NumericalOptzAlgorithm.METHOD
+options.use_multistart, options.n_ind_optz = restarts > 0, restarts + 1
 hp.hp_gamma_vec, hp.hp_sig2_k, hp.hp_sig2_f_val = np.ones(d), 1.0, 0.1
 print("at 0", -gpflash.eval_mll(points, hp, check).mll, flush=True)
 
@@ -196,7 +204,7 @@ def run(most):
     pylibkriging.Optim.set_max_iteration(most)
     gp = pylibkriging.Kriging("gauss", "nugget")
     start = time.perf_counter()
-    gp.fit(y, X, "none", False, "BFGS", "LL", first)
+    gp.fit(y, X, "none", False, f"BFGS{restarts + 1 if restarts else ''}", "LL", first)
     return time.perf_counter() - start, -gp.logLikelihood(), most
 search(run, 200)
 """
@@ -228,6 +236,7 @@ PEERS = {
     "gpboost_lbfgs": ("gpboost", GPBOOST.replace("METHOD", "lbfgs")),
 }
 WHO = "cotangent", *PEERS
+SEARCH_ONCE = "gpytorch", "gpboost", "gpboost_lbfgs"  # they have no restarts of their own
 
 
 def tables_of(folder, name, rows, into):
@@ -296,10 +305,11 @@ class Followed:
 def best(who, paths, n, found):
     """The contender on all threads, or on one where the table is small and that is faster."""
     results = []
-    # The peers' second argument: how close to which likelihood a search must end.
+    # The peers' second argument: how close to which likelihood a search must end, and the restarts.
     lowest = min((f.lowest for f in found.values()), default=math.inf)
-    command = ([peers.program("fit"), *paths] if who == "cotangent" else
-               [sys.executable, "-c", PEERS[who][1], paths[0], f"{CLOSE}:{lowest}", *paths[1:]])
+    restarts = peers.options.restarts or 0
+    command = ([peers.program("fit"), str(restarts), *paths] if who == "cotangent" else
+               [sys.executable, "-c", PEERS[who][1], paths[0], f"{CLOSE}:{lowest}:{restarts}", *paths[1:]])
     for threads in ("all", "1")[:1 if n >= 500 else 2]:
         results.append(Followed(command, peers.options.seconds, ONE_THREAD if threads == "1" else {}))
         results[-1].threads = threads
@@ -317,9 +327,10 @@ def compare(name, n, spread, found):
         near = [seconds for seconds, nlml in f.path if nlml <= optimum + CLOSE]
         rmse, mae, nlpd = f.test or (None,) * 3
         yield {"bench": "fit", "case": name, "who": who, "n": str(n), "dtype": "f64", "pass": "training",
-               "seconds": f"{min(near):.4g}" if near else "", "total": f"{f.total:.4g}",
+               "seconds": "" if not near or (f.stepless and peers.options.restarts) else f"{min(near):.4g}",
+               "total": f"{f.total:.4g}",
                "nlml": f"{f.lowest + n * math.log(spread):.4f}",
-               "evaluations": "" if f.stepless else str(len(f.path)),
+               "evaluations": "" if f.stepless else str(len(f.path) - (who == "cotangent")),
                "ended": "limit" if f.ended == "limit" else "itself", "threads": f.threads,
                "rmse": f"{rmse * spread:.5g}" if f.test else "",
                "mae": f"{mae * spread:.5g}" if f.test else "",
@@ -329,10 +340,12 @@ def compare(name, n, spread, found):
 def main():
     words = peers.options.words
     if not words:
-        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]   "
+        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S] [--restarts R]   "
                  "(DIR/NAME_train.csv)")
     names = [word for word in words[1:] if word not in WHO] or SETS
     contenders = [who for who in WHO if who in words[1:]] or WHO
+    if peers.options.restarts:
+        contenders = [who for who in contenders if who not in SEARCH_ONCE]
     installed = [who for who in contenders if who == "cotangent" or peers.load(PEERS[who][0])]
     lines = []
     for name in names:

@@ -32,7 +32,7 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts", "seeds")  # optio
 
 
 class Options:
-    """device: None unless asked for; batch, n, d, seeds: None or a number; seconds: 0 unless asked for; peer:
+    """device: None unless asked for; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless asked for; peer:
     torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, self.once = [], [], False
@@ -54,8 +54,8 @@ class Options:
                 sys.exit(f"there is no option {word}; there are: {known} --once")
         self.device, self.dtype = values["device"], values["dtype"]
         self.seconds = float(values["seconds"] or 0)
-        self.n, self.d, self.batch, self.seeds = (int(values[k]) if values[k] else None
-                                                  for k in ("n", "d", "batch", "seeds"))
+        self.n, self.d, self.batch, self.seeds, self.restarts = (
+            int(values[k]) if values[k] else None for k in ("n", "d", "batch", "seeds", "restarts"))
         self.peer = values["peer-device"] or self.device or "cpu"
 
     @property

@@ -167,5 +167,5 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)
 {
     if (!ct__gp_positive(gp, i) && i >= gp->n_kernel) return 0.3;
-    return gp->param[i].start_given ? 0.5 : ct__gp_is_noise(gp, i) ? 1.5 : 1;
+    return ct__gp_is_noise(gp, i) ? 1.5 : 1;
 }

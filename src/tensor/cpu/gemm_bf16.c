@@ -29,7 +29,9 @@ enum {
     LANES = 16,
     STRIP = 2 * CT__BF16_ROWS,
     PANEL = CT__BF16_VECTORS * LANES,
-    LINE = 64, /* bytes */
+    AMX_VECTORS = 4,
+    AMX_PANEL = AMX_VECTORS * LANES, /* for f16 it is PANEL */
+    LINE = 64,                       /* bytes */
     BIAS = 127,
 };
 
@@ -151,40 +153,86 @@ static const struct {
 CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
 CT__AMX static void close_tiles(void) { _tile_release(); }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, with a_rp at a[pairs r + p]; pairs is a multiple of 16.
- * For f16, a and b have two parts each (high, then low), and each part of a is multiplied with each part of
- * b. */
-CT__AMX static void tile_amx(int parts, int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows,
-                             int64_t cols, bool add, float *c, int64_t ld)
+enum { WORD = sizeof(uint32_t) };
+
+/* Adds the products of bf16 to the sums in registers 0 to 3, with a_rp at a[pairs r + p]; pairs is a multiple
+ * of 16. An addition to one sum overlaps those to the others. */
+CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b)
 {
-    enum { WORD = sizeof *a, ROW = PANEL * WORD }; /* bytes */
-    _Alignas(LINE) float sum[STRIP][PANEL];
-    __asm__ volatile("" ::: "memory"); /* gcc does not know that _tile_loadd reads memory */
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
+    enum { ROW = AMX_PANEL * WORD };
+    for (int64_t p = 0; p < pairs; p += LANES, b += LANES * AMX_PANEL) {
+        _tile_loadd(4, a + p, pairs * WORD);
+        _tile_loadd(5, b, ROW);
+        _tile_dpbf16ps(0, 4, 5);
+        if (vectors > 1) _tile_loadd(6, b + LANES, ROW);
+        if (vectors > 1) _tile_dpbf16ps(1, 4, 6);
+        if (vectors > 2) _tile_loadd(7, b + 2 * LANES, ROW);
+        if (vectors > 2) _tile_dpbf16ps(2, 4, 7);
+        if (vectors > 3) _tile_loadd(5, b + 3 * LANES, ROW);
+        if (vectors > 3) _tile_dpbf16ps(3, 4, 5);
+    }
+}
+
+/* The same for f16 and registers 0 to 2. a and b have two parts each (high, then low), and each part of a is
+ * multiplied with each part of b. */
+CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b)
+{
+    enum { ROW = PANEL * WORD };
     for (int64_t p = 0; p < pairs; p += LANES) {
         _tile_loadd(6, a + p, pairs * WORD);
-        if (parts > 1) _tile_loadd(7, a + STRIP * pairs + p, pairs * WORD);
-        for (int64_t w = p; w < parts * pairs; w += pairs) {
+        _tile_loadd(7, a + STRIP * pairs + p, pairs * WORD);
+        for (int64_t w = p; w < 2 * pairs; w += pairs) {
             _tile_loadd(3, b + w * PANEL, ROW);
-            _tile_loadd(4, b + w * PANEL + LANES, ROW);
-            _tile_loadd(5, b + w * PANEL + 2 * LANES, ROW);
+            if (vectors > 1) _tile_loadd(4, b + w * PANEL + LANES, ROW);
+            if (vectors > 2) _tile_loadd(5, b + w * PANEL + 2 * LANES, ROW);
             _tile_dpbf16ps(0, 6, 3);
-            _tile_dpbf16ps(1, 6, 4);
-            _tile_dpbf16ps(2, 6, 5);
-            if (parts == 1) continue;
+            if (vectors > 1) _tile_dpbf16ps(1, 6, 4);
+            if (vectors > 2) _tile_dpbf16ps(2, 6, 5);
             _tile_dpbf16ps(0, 7, 3);
-            _tile_dpbf16ps(1, 7, 4);
-            _tile_dpbf16ps(2, 7, 5);
+            if (vectors > 1) _tile_dpbf16ps(1, 7, 4);
+            if (vectors > 2) _tile_dpbf16ps(2, 7, 5);
         }
     }
-    _tile_stored(0, sum[0], ROW);
-    _tile_stored(1, sum[0] + LANES, ROW);
-    _tile_stored(2, sum[0] + 2 * LANES, ROW);
+}
+
+/* c (rows x cols) = or += Σ_p a_rp b_p for a strip. Callers pass constants for parts and vectors. */
+CT__AMX CT__INLINE void tile_amx(const int parts, const int vectors, int64_t pairs, const uint32_t *a,
+                                 const uint32_t *b, int64_t rows, int64_t cols, bool add, float *c,
+                                 int64_t ld)
+{
+    _Alignas(LINE) float sum[STRIP][AMX_PANEL];
+    __asm__ volatile("" ::: "memory"); /* gcc does not know that _tile_loadd reads memory */
+    _tile_zero(0);
+    if (vectors > 1) _tile_zero(1);
+    if (vectors > 2) _tile_zero(2);
+    if (vectors > 3) _tile_zero(3);
+    if (parts == 1)
+        add_bf16(vectors, pairs, a, b);
+    else
+        add_f16(vectors, pairs, a, b);
+    _tile_stored(0, sum[0], sizeof *sum);
+    if (vectors > 1) _tile_stored(1, sum[0] + LANES, sizeof *sum);
+    if (vectors > 2) _tile_stored(2, sum[0] + 2 * LANES, sizeof *sum);
+    if (vectors > 3) _tile_stored(3, sum[0] + 3 * LANES, sizeof *sum);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < cols; j++) c[r * ld + j] = sum[r][j] + (add ? c[r * ld + j] : 0);
 }
+
+#    define AMX(parts, v)                                                                                 \
+        CT__AMX static void amx_##parts##_##v(int64_t pairs, const uint32_t *a, const uint32_t *b,        \
+                                              int64_t rows, int64_t cols, bool add, float *c, int64_t ld) \
+        {                                                                                                 \
+            tile_amx(parts, v, pairs, a, b, rows, cols, add, c, ld);                                      \
+        }
+AMX(1, 1)
+AMX(1, 2)
+AMX(1, 3)
+AMX(1, 4)
+AMX(2, 1)
+AMX(2, 2)
+AMX(2, 3)
+static run_tile *const amx_tiles[2][AMX_VECTORS] = { { amx_1_1, amx_1_2, amx_1_3, amx_1_4 },
+                                                     { amx_2_1, amx_2_2, amx_2_3 } };
 
 bool ct__has_amx(void)
 {
@@ -244,34 +292,32 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
     const uint16_t *b = q->b;
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
-    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
+    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * AMX_PANEL];
     int e = UINT16_MAX;
     for (int64_t i = 0; i < m; i += STRIP)
         e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, strips + parts * i * pairs));
     if (!e) return 0;
 
     if (amx) open_tiles();
-    const int64_t step = amx ? STRIP : CT__BF16_ROWS;
+    const int64_t step = amx ? STRIP : CT__BF16_ROWS, width = amx && parts == 1 ? AMX_PANEL : PANEL;
+    run_tile *const *run = amx ? amx_tiles[parts - 1] : tiles;
     int64_t j = 0;
-    for (; j < n; j += PANEL) {
-        const int64_t cols = ct__min(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
+    for (; j < n; j += width) {
+        const int64_t cols = ct__min(n - j, width), next = j + width < n ? j + width : 0;
         const int64_t deep =
             next ? k
                  : ct__min(more,
                            k); /* depth of the next panel, which may belong to the next call's rows of B */
-        pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
-        const int f = parts > 1 ? split(PANEL * pairs, panel) : least_exponent(PANEL * pairs, panel);
+        pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, width, panel);
+        const int f = parts > 1 ? split(width * pairs, panel) : least_exponent(width * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
         for (int64_t i = 0; i < m; i += step) {
             if (deep > 0)
                 ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep,
-                    ct__min(n - next, PANEL), i / step, (m + step - 1) / step);
+                    ct__min(n - next, width), i / step, (m + step - 1) / step);
             const uint32_t *a = strips + parts * (i / STRIP) * STRIP * pairs + i % STRIP;
-            float *to = c + i * q->ldc + j;
-            if (amx)
-                tile_amx(parts, pairs, a, panel, ct__min(m - i, step), cols, q->add, to, q->ldc);
-            else
-                tiles[(cols - 1) / LANES](pairs, a, panel, ct__min(m - i, step), cols, q->add, to, q->ldc);
+            run[(cols - 1) / LANES](pairs, a, panel, ct__min(m - i, step), cols, q->add, c + i * q->ldc + j,
+                                    q->ldc);
         }
     }
     if (amx) close_tiles();
