@@ -131,7 +131,8 @@ CT_API void ct_gp_free(ct_gp *gp);
 
 /* The most bytes that a model of n points in d dimensions holds at once, including its data: during a fit by
  * the likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with
- * fitting = false, during prediction. UINT64_MAX if that overflows. */
+ * fitting = false, during prediction. UINT64_MAX if that overflows. A fit stores the covariance of up to 600
+ * points as a square, which is faster, and of more as a triangle: 601 points need fewer bytes than 600. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
@@ -218,8 +219,8 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
  * each row of the panel. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
-/* The ops of Gaussian processes, which ct_op_list does not contain: cov, cov_diag, gp_nlml and gp_loo_nlpd.
- * Sets *n to their number. */
+/* The ops of Gaussian processes, which ct_op_list does not contain: cov, cov_diag, gp_nlml, gp_loo_nlpd,
+ * nlml_shared and nlml_kronecker. Sets *n to their number. */
 CT_API const struct ct_op *const *ct_gp_op_list(int *n);
 
 /* -- a trend --------------------------------------------------------------------------------------------- */

@@ -238,6 +238,8 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 /* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π; and, from
  * the same inputs, -Σ log p(y_i | the others). The attribute is the kernel's program. */
 extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
+/* shared.c, kronecker.c: as in outputs.h. */
+extern const struct ct_op ct__op_nlml_shared, ct__op_nlml_kronecker;
 /* ct_gp_nlml over a group's processes; no gradient in X. Collective. */
 ct_var ct__gp_nlml_on(const ct__grid *grid, const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
                       ct_var noise);
