@@ -79,7 +79,7 @@ static void multiply(void *context)
                &p->n);
 }
 
-/* On the CPU by BLAS itself. */
+/* Calls BLAS directly, on the CPU. */
 static double blas_gemm(const bench *b, int64_t n, int f32, int rounds)
 {
     size_t bytes = (size_t)(n * n) * (f32 ? sizeof(float) : sizeof(double));
@@ -186,7 +186,7 @@ double bench_copy(const bench *b, int64_t bytes, int rounds)
 
 /* -- options --------------------------------------------------------------------------------------------- */
 
-/* Removes words[at] and the word after it from the list and returns the latter; NULL where there is none. */
+/* Removes words[at] and the word after it from the list and returns the latter; NULL if there is none. */
 static const char *take(int *count, char **words, int at, int how_many)
 {
     const char *value = at + 1 < *count ? words[at + 1] : NULL;

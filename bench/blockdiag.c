@@ -2,8 +2,8 @@
  * gradients. The unit of per_gemm is one f32 product of as many flops, x_m (128 x F) with all of W (F x M F);
  * on a GPU it has the case's dtype. On a GPU who=copy is a copy that reads and writes the bytes of W once, in
  * training three times, and who=cotangent-graph is the step as a graph. peak_bytes is the most memory held
- * beyond x, W and the bias: the result, and in training the gradients, too. Arguments: names of cases,
- * M4-F1024, M4-F1024-bf16 or M4-F1024-f16, of any M and F; without any, twenty in f32. */
+ * beyond x, W and the bias: the result, and in training also the gradients. Arguments: names of cases,
+ * M4-F1024, M4-F1024-bf16 or M4-F1024-f16, with any M and F; without any, twenty in f32. */
 #include "bench.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct work {
     int M, F;
     ct_tape *tape;
     ct_tensor *x, *W, *bias, *y_bar;
-    float *gemm[3]; /* of the product that is the unit */
+    float *gemm[3]; /* operands of the product that is the unit */
 } work;
 
 static void forward(void *context)
@@ -132,7 +132,7 @@ static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dty
     return status != CT_OK;
 }
 
-/* M4-F1024-bf16; without a dtype, f32 */
+/* name: M4-F1024-bf16; f32 without a dtype */
 static int run_named(const bench *b, const char *name)
 {
     int M, F, length = 0;

@@ -13,13 +13,13 @@ ROWS = 128
 CASE = r"M(\d+)-F(\d+)(|-bf16|-f16)"
 CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
 CASES += [f"M{M}-F{F}-{half}" for M, F in ((8, 256), (8, 1024), (4, 4096)) for half in ("bf16", "f16")]
-DENSE = 1 << (35 if peers.options.gpu else 28)  # bytes of a dense weight that are worth trying
+DENSE = 1 << (35 if peers.options.gpu else 28)  # the most bytes of a dense weight to try
 SMALL = 1 << 22  # weights
 DTYPES = {"": ("f32", "float32", 1e-4), "-bf16": ("bf16", "bfloat16", 3e-2), "-f16": ("f16", "float16", 4e-3)}
 
 
 def sparse_blocks(torch):
-    """The layer by a sparse weight of M dense blocks (BSR)."""
+    """The layer with a sparse weight of M dense blocks (BSR)."""
     def weight(W):
         M, F = W.shape[0], W.shape[2]
         blocks = torch.arange(M + 1, dtype=torch.int32)
@@ -58,7 +58,7 @@ def strategies(torch, M, F, dtype):
         "torch-vmap": lambda x, W, b: (torch.vmap(linear, in_dims=(1, 0, 0), out_dims=1)
                                        (x.view(-1, M, F), W, b.view(M, F)).reshape(-1, M * F)),
     }
-    if M * F * F <= SMALL or peers.options.gpu:  # on a CPU hundreds of products
+    if M * F * F <= SMALL or peers.options.gpu:  # hundreds of products on a CPU
         found["torch-bsr"] = sparse_blocks(torch)
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)

@@ -1,10 +1,10 @@
-/* Bayesian optimisation by asking: `bo TABLE.csv N`, on the CPU. TABLE has the first points in the unit
- * cube, and their values in the last column. N times a line tells the model that was fitted and the point
- * where log EI is highest, and the value there is read:
+/* Bayesian optimisation with the function outside: `bo TABLE.csv N`, on the CPU. TABLE has the first points
+ * in the unit cube, and their values in the last column. N times the program prints the fitted model and the
+ * point of the highest log EI, and reads the value there:
  *
  *     kernel TEXT noise S2 mean C nlml V log_ei A at X...
  *
- * bo.py evaluates the function, and has the peer do the same. */
+ * bo.py evaluates the function, and runs the peer. */
 #include "../examples/propose.h"
 #include "bench.h"
 

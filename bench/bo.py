@@ -4,14 +4,14 @@
 60 evaluations of a function on the unit cube, the first 10 of them at random points that both contenders
 share. Before each of the others the model is fitted to all values so far, from where the last fit ended, and
 log EI is maximised. Both have scale * matern52(ard) + noise and a constant mean, with the same start (of the
-first fit), lower bounds (BoTorch has no upper ones), BoTorch's own prior of the lengthscales, and unit: the
-values' standard deviation in the initial design. Both maximise log EI from 32 random points. Ours lets them
-climb for 60 steps; BoTorch has its own Sobol points and L-BFGS-B, and runs on one thread where that is faster
-than on all. `seconds` is the time of all fits and maximisations: for ours from writing a value into a pipe to
-reading the next point, with the start of the process. `regret` is the least value less the function's
+first fit), lower bounds (BoTorch has no upper ones), BoTorch's own prior on the lengthscales, and unit: the
+values' standard deviation in the initial design. Both maximise log EI from 32 random points. Ours climbs from
+them for 60 steps; BoTorch has its own Sobol points and L-BFGS-B, and runs on one thread if that is faster
+than all. `seconds` is the time of all fits and maximisations: for ours from writing a value into a pipe to
+reading the next point, including the start of the process. `regret` is the lowest value minus the function's
 minimum.
 
-At every tenth point of ours BoTorch's model is given our parameters: its likelihood must equal ours to a
+At every tenth point of ours BoTorch's model gets our parameters: its likelihood must equal ours to a
 millionth, and its log EI to 1e-4.
 """
 import math
@@ -56,7 +56,7 @@ def uniform(seed, rows, columns):
 
 
 class Ours:
-    """bo.c, which is asked through pipes."""
+    """bo.c, driven through pipes."""
     def __init__(self, X, y, botorch):
         self.table = tempfile.NamedTemporaryFile("w", suffix=".csv")
         for row, value in zip(X, y):
@@ -99,7 +99,7 @@ class Ours:
 
 
 def make_botorch():
-    """The class of the other contender; None where it is not installed."""
+    """The class of the other contender; None if it is not installed."""
     if not peers.load("botorch"):
         return None
     warnings.filterwarnings("ignore")
@@ -115,7 +115,7 @@ def make_botorch():
     from gpytorch.priors import LogNormalPrior
     torch.set_default_dtype(torch.float64)
 
-    def above(bound, start):  # without a transform the fit has the bound itself, as in BoTorch's own models
+    def above(bound, start):  # no transform: the optimiser has the bound, as in BoTorch's own models
         return GreaterThan(bound, transform=None, initial_value=start)
 
     class BoTorch:
@@ -127,7 +127,7 @@ def make_botorch():
             self.spread = torch.tensor(self.X[:FIRST]).std(0, correction=0)
 
         def renew(self):
-            """A model of all values so far, where the last fit ended."""
+            """A model of all values so far, at the parameters of the last fit."""
             X = torch.tensor(self.X)
             y = (torch.tensor(self.y)[:, None] - self.shift) / self.unit
             d = X.shape[1]
@@ -180,7 +180,7 @@ def make_botorch():
             with torch.no_grad():
                 return self.acquisition()(torch.tensor([point])).item() + math.log(self.unit)
 
-    def seconds_on(threads):  # of the second of two steps: the first warms up
+    def seconds_on(threads):  # of the second of two steps; the first warms up
         torch.set_num_threads(threads)
         X = uniform(0, EVALUATIONS, 6)
         contender = BoTorch(X, [hartmann6(u) for u in X])

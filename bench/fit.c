@@ -1,7 +1,7 @@
-/* One fit to convergence: `fit RESTARTS TABLE.csv [TEST.csv] [--device NAME]`. The tables are standardised, and
- * their last column is the target. The first line is "at 0 NLML", the likelihood at the start. Each evaluation
- * prints "at SECONDS NLML": the time since the fit began, and the likelihood. With TEST.csv the last line is
- * "test RMSE MAE NLPD" of its rows. fit.py has the peers do the same. */
+/* One fit to convergence: `fit RESTARTS TABLE.csv [TEST.csv] [--device NAME]`. The tables are standardised,
+ * and their last column is the target. The first line is "at 0 NLML", the likelihood at the start. Each
+ * evaluation prints "at SECONDS NLML": the time since the fit began, and the likelihood. With TEST.csv the
+ * last line is "test RMSE MAE NLPD" of its rows. fit.py runs the peers. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -27,7 +27,7 @@ static ct_status set(ct_gp *gp, const char *name, double value, double lower, do
     return ct_gp_set_param(gp, ct_gp_find(gp, name), &p);
 }
 
-/* The inputs and the target of a table, views of it. */
+/* The inputs and the target of a table, as views. */
 static void halves(const ct_tensor *table, ct_tensor **X, ct_tensor **y)
 {
     const int64_t d = ct_tensor_dim(table, 1) - 1;

@@ -4,29 +4,29 @@
 DIR holds NAME_train.csv with the target in column y. The default NAMEs are yacht, energy, concrete and
 airfoil; the default contenders are all. All maximise the same likelihood, scale * rbf(ard) + noise with mean
 zero, of the same standardised table in f64, by a single search. Each runs in its own process on all threads,
-in turn; below 500 rows on one thread as well, and the shorter fit counts. A contender whose
-likelihood at the start (lengthscales 1, variance 1, noise 0.1) is another is left out with a remark.
+in turn; below 500 rows also on one thread, and the faster fit counts. A contender with another likelihood at
+the start (lengthscales 1, variance 1, noise 0.1) is left out with a remark.
 
 cotangent, gpytorch and sklearn print seconds and likelihood of each evaluation of L-BFGS. `total` is the time
 until the contender's own tolerance is met, `seconds` that of the first evaluation within 0.01 of the optimum:
-the lowest nlml of all contenders that end within 0.1 of this one. The others do not tell their steps. Their
-search is repeated with fewer steps, and `seconds` is the time of the shortest one that ends so close.
-gpflash is its SQP, gpflash_ccsaq its other optimiser; gpboost is Fisher scoring, gpboost_lbfgs its default.
-An evaluation before the clock runs starts the threads and touches the memory, for all contenders.
-libkriging may take 200 steps and stops at a relative change of 1e-9: its defaults stop short. What else can
-be set has its default.
+the lowest nlml of all contenders that end within 0.1 of this one. The others do not report their steps. Their
+search is repeated with fewer steps, and `seconds` is the time of the shortest one that ends so close. gpflash
+is its SQP, gpflash_ccsaq its other optimiser; gpboost is Fisher scoring, gpboost_lbfgs its default. For all
+contenders an evaluation before the clock starts the threads and touches the memory. libkriging may take 200
+steps and stops at a relative change of 1e-9, since its defaults stop early. Other settings have their
+defaults.
 
 The bounds are the same (lengthscales 0.01 to 1e4), except that GPyTorch has lower ones only, that GpFlash
 keeps its own for the variances, and that libKriging and GPBoost keep theirs. GpFlash chooses the first
-lengthscales itself, which are 1 to a thousandth, and libKriging moves the start into its bounds. libKriging
-and GPBoost's L-BFGS have a closed form for one of the variances.
+lengthscales itself (1 to a thousandth), and libKriging moves the start into its bounds. libKriging and
+GPBoost's L-BFGS have a closed form for one of the variances.
 
-With --restarts R each contender searches from 1 + R starts, the others of its own making, and keeps the best:
-ours, scikit-learn, GpFlash and libKriging. The others have no restarts. `seconds` is then left out of those
-that do not tell their steps.
+With --restarts R, ours, scikit-learn, GpFlash and libKriging search from 1 + R starts and keep the best; each
+draws its own further starts. The others have no restarts. `seconds` is then left out for contenders that do
+not report their steps.
 
 After --seconds (of each fit; 0: no limit) a contender is stopped, and its best value counts: ended=limit.
-nlml is that of y as given. Where DIR holds NAME_test.csv, cotangent, gpytorch and sklearn predict its rows:
+nlml is that of y as given. If DIR holds NAME_test.csv, cotangent, gpytorch and sklearn predict its rows:
 rmse, mae and nlpd (mean negative log predictive density), of y as given.
 """
 import csv
@@ -43,7 +43,7 @@ import time
 import peers
 
 SETS = "yacht", "energy", "concrete", "airfoil"
-CLOSE, SAME = 0.01, 0.1  # to an optimum; of two optima
+CLOSE, SAME = 0.01, 0.1  # to an optimum; between two optima
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 READ = """
@@ -71,7 +71,7 @@ def test(predict):  # predict(X): mean and variance of a new observation
         print("test", (error**2).mean()**0.5, abs(error).mean(), nlpd.mean())
 """
 
-# For those that do not tell their steps: run(k) is (seconds, nlml, steps) of a search of at most k steps.
+# For contenders that do not report their steps: run(k) is (seconds, nlml, steps) of at most k steps.
 STEPLESS = READ + """
 CLOSE = float(sys.argv[2].split(":")[0])
 lowest = float(sys.argv[2].split(":")[1])
@@ -270,7 +270,7 @@ class Followed:
     def __init__(self, command, limit, environment=None):
         self.path, self.stepless, self.total, self.test, self.ended = [], False, None, (), ""
         deadline = None
-        complaints = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would fill up
+        complaints = tempfile.TemporaryFile("w+")  # a pipe without a reader would fill up
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
                                    env=os.environ | (environment or {}))
         ready = selectors.DefaultSelector()
@@ -305,7 +305,7 @@ class Followed:
 def best(who, paths, n, found):
     """The contender on all threads, or on one where the table is small and that is faster."""
     results = []
-    # The peers' second argument: how close to which likelihood a search must end, and the restarts.
+    # The peers' second argument: the likelihood at which a search must end, how close, and the restarts.
     lowest = min((f.lowest for f in found.values()), default=math.inf)
     restarts = peers.options.restarts or 0
     command = ([peers.program("fit"), str(restarts), *paths] if who == "cotangent" else

@@ -1,8 +1,8 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for several kinds of
- * q; in uniform-C with C's gradient alone. The unit of per_gemm is one product of as many flops, all rows of
- * A with one C. who=copy is a copy that reads and writes the bytes that the pass must: the floor set by
- * memory. On a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n sets
- * the number of rows of A, and that of the groups in proportion. */
+ * q; in uniform-C only with the gradient of C. The unit of per_gemm is one product of as many flops, all rows
+ * of A with one C. who=copy is a copy that reads and writes as many bytes as the pass must: the memory floor.
+ * On a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n sets the
+ * number of rows of A, and that of the groups in proportion. */
 #include "bench.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ typedef struct work {
     ct_tensor *A, *C, *q, *G, *groups;
 } work;
 
-/* Whether only C wants a gradient. */
+/* Whether only C needs a gradient. */
 static bool C_alone(const work *w) { return !strcmp(w->kind->name, "uniform-C"); }
 
 static ct_var gathered(const work *w, ct_tape *tape, ct_var in[2])
@@ -82,7 +82,7 @@ static double draw(uint64_t *state)
     return ((double)(*state >> 11) + 0.5) * 0x1p-53;
 }
 
-/* zipf: P(m) ∝ 1/m; empty: only every 32nd row of C is used; MN: a permutation. bench/gather.py draws the
+/* zipf: P(m) ∝ 1/m; empty: uses only every 32nd row of C; MN: a permutation. bench/gather.py draws the
  * same. */
 static void draw_index(const kind *k, int64_t *q)
 {
@@ -109,7 +109,7 @@ static void draw_index(const kind *k, int64_t *q)
     free(below);
 }
 
-/* The unit, on a GPU. */
+/* The unit on a GPU. */
 static double product_there(const bench *b, const work *w)
 {
     ct_tensor *A = ct_tensor_reshape(w->A, ct_shape2((int64_t)w->kind->N * w->kind->I, J)),
@@ -133,7 +133,7 @@ static int run_kind(const bench *b, const kind *k)
     w.G = ct_rand_normal(dev, CT_F32, ct_shape3(k->N, k->I, K), 1, 2);
     if (!strcmp(k->name, "reused"))
         w.groups = ct_retain(ct_value(ct_group_by(ct_constant(w.tape, w.q), k->M)));
-    /* A, C, out; then A, the cotangent of out, that of C, and if A's is wanted C and A's */
+    /* A, C, out; then A, the cotangents of out and C, and for A's gradient C and that of A */
     const int64_t rows = (int64_t)k->N * k->I * (int64_t)sizeof(float), both = !C_alone(&w),
                   all_C = (int64_t)k->M * J * K * (int64_t)sizeof(float),
                   forward_bytes = rows * (J + K) + all_C,

@@ -1,9 +1,9 @@
 """Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf
 M1 MN ...]`.
 
-torch-rows and torch-grouped_mm sort by q first and put the results back. torch-each is a product for each row
-as it comes. torch-matmul copies C[q], the chunked ones a part of it at a time. In uniform-C the gradient of C
-alone is wanted.
+torch-rows and torch-grouped_mm sort by q first and put the results back in order. torch-each is a product for
+each row in its order. torch-matmul copies C[q], the chunked strategies a part of it at a time. uniform-C
+takes only the gradient of C.
 """
 import sys
 
@@ -14,7 +14,7 @@ CASES = {"uniform": (131072, 2048, 1), "uniform-I8": (16384, 2048, 8), "zipf": (
          "zipf-I8": (16384, 2048, 8), "M1": (131072, 1, 1), "M1-I8": (16384, 1, 8), "MN": (8192, 8192, 1),
          "MN-I8": (8192, 8192, 8), "empty": (131072, 2048, 1), "reused": (131072, 2048, 1),
          "uniform-C": (131072, 2048, 1)}
-GATHERED = 1 << 33  # bytes of C[q] and of its gradient that are worth trying
+GATHERED = 1 << 33  # the most bytes of C[q] and of its gradient to try
 
 
 def index(torch, case, N, M):

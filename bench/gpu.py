@@ -1,10 +1,10 @@
-"""The GPU's targets, the most important first: `python3 bench/gpu.py [NAME...] --device cuda:0`, or all of it
-by `./run gpu`.
+"""The GPU's targets, the most important first: `python3 bench/gpu.py [NAME...] --device cuda:0`, or all of
+them by `./run gpu`.
 
-Each target is a benchmark of its own with a time limit. One that fails or takes too long is reported, and the
-next one runs. After each the report (Markdown) is written anew: a table of targets and measurements, and the
-lines that scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small has
-sizes for a simulated GPU, whose figures mean nothing and are not in the table.
+Each target is a benchmark with a time limit. If one fails or takes too long, this is reported, and the next
+one runs. After each, the report (Markdown) is rewritten: a table of targets and measurements, and the lines
+that scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small has sizes for
+a simulated GPU, whose figures mean nothing and are not in the table.
 """
 import argparse
 import os
@@ -17,9 +17,9 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent
 SHAPES = [f"M{M}-F{F}-bf16" for F in (1024, 4096) for M in (4, 8, 16)]
 
-# Programs of ours without peers.
+# Our programs without peers.
 ALONE = {"paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}
-# name, arguments, the same for a simulated GPU, seconds that it may take
+# name, arguments, arguments for a simulated GPU, limit in seconds
 TASKS = [
     ("mll", "16384 rbf training gpytorch --dtype f64", "64 rbf training gpytorch --dtype f64", 150),
     ("mll", "4096 rbf training gpytorch --dtype f32", "65 rbf training gpytorch --dtype f32", 60),

@@ -1,10 +1,10 @@
-"""Inverses of a batch of 100 matrices of 512, and parts of them, beside torch's and JAX's ways to them:
+"""Inverses of a batch of 100 512×512 matrices, and parts of them, beside torch and JAX:
 `./run bench inverse [CASE...] [DTYPE...]`.
 
 CASE: spd, general, cols60, rows60, diag, diag_spd; DTYPE: f64, f32; --n and --batch set other sizes. A peer's
 answer and gradient are checked before and after it is timed, member by member: torch's batched inv and solve
-on several threads sometimes give wrong answers (pytorch issues 142815 and 141358), and then have no time.
-So everyone but JAX is also timed on one thread (-1thread), and the last table compares equal threads first.
+on several threads sometimes give wrong answers (pytorch issues 142815 and 141358), and then get no time. So
+all but JAX are also timed on one thread (-1thread), and the last table compares equal threads first.
 """
 import sys
 

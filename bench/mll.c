@@ -1,9 +1,9 @@
 /* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`. With mixed the factor is
  * also computed in f32; with --dtype f32 everything is. Each size, kernel and pass prints one line. The unit
- * of per_gemm is one n x n x n product, timed right beside it. bytes_per_8n2 is the most memory held at once,
- * in n x n arrays; with --once resident_bytes is the most that the process held. case=batch64 is one call for
- * 64 data sets, up to n = 500 unless it is named, with d = 4 for n <= 20; its per_gemm is a member's, and
- * value is the members' sum. Targets with gradient: 0.60, 0.68 and 0.90 of a product for n = 6000, 3000 and
+ * of per_gemm is one n x n x n product, timed next to it. bytes_per_8n2 is the most memory held at once, in n
+ * x n arrays; with --once resident_bytes is the most that the process held. case=batch64 is one call for 64
+ * data sets, up to n = 500 unless it is named, with d = 4 for n <= 20; its per_gemm is a member's, and value
+ * is the members' sum. Targets with gradient: 0.60, 0.68 and 0.90 of a product for n = 6000, 3000 and
  * 1000. */
 #include "bench.h"
 
@@ -20,7 +20,7 @@ enum { MOST_COLUMNS = 8, FEW_COLUMNS = 4, SMALLEST = 20, BATCH_ROWS = 500 };
 static const struct kernel_case {
     const char *name, *kernel;
     int64_t batch; /* 0: none */
-    int levels;    /* of column 0; 0: it has numbers */
+    int levels;    /* of column 0; 0: numbers */
 } cases[] = {
     { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)", 0, 0 },
     { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)", 0, 0 },
@@ -36,7 +36,7 @@ static const struct kernel_case {
 typedef struct problem {
     ct_tape *tape;
     ct_kernel *kernel;
-    ct_tensor *X, *y, *noise, *theta; /* theta: of a batch */
+    ct_tensor *X, *y, *noise, *theta; /* theta: only of a batch */
     ct_dtype dtype;
     int training, mixed;
     double value;
@@ -67,7 +67,7 @@ static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
     return t;
 }
 
-/* Each member's parameters are the kernel's, member k's a little larger: times 1 + k/500. */
+/* The parameters of member k are the kernel's times 1 + k/500. */
 static int make_theta(ct_device *dev, int64_t batch, problem *p)
 {
     const int64_t P = ct_kernel_params(p->kernel);
@@ -129,7 +129,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     uint64_t peak = 0;
     if (!failed) {
         const uint64_t before = ct_memory(dev).bytes_now;
-        for (int i = 0; i < (b->once ? 1 : 2); i++) { /* in turn, as other programs may be running */
+        for (int i = 0; i < (b->once ? 1 : 2); i++) { /* alternates, because other programs may be running */
             double product = b->once ? 0 : bench_gemm(b, n, p.dtype, rounds);
             ct_memory_mark(dev);
             double ours = bench_best(b, run, &p, rounds, 0);
@@ -168,8 +168,8 @@ static int named(const char *name, int count, const char *const *words)
     return 0;
 }
 
-/* Whether the arguments name the case and the pass, or no case and pass at all; large batches are not meant
- * then. */
+/* Whether the arguments name the case and the pass, or no case and pass at all, which selects all but large
+ * batches. */
 static int wanted(size_t k, int64_t n, int training, int count, const char *const *words)
 {
     int some = n > BATCH_ROWS && cases[k].batch, one = named("forward", count, words);

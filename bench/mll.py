@@ -5,10 +5,11 @@ All contenders evaluate the same covariance (case), data and parameters in f64 (
 alone (pass=forward), or value and gradient (pass=training). A peer with another value is left out with a
 remark. With mixed our factor is also computed in f32. The unit of per_gemm is the product that our program
 timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
-cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns,
-here equal anyway, and no call for a gradient alone: training is one step of its optimiser. gpflash: its C++,
-called from Python, with the mean zero; it has no sums of kernels. case=batch64 is 64 data sets at once, with
-4 columns up to n = 20: gpytorch by its batch mode, jax by vmap; the values' sum must be ours.
+cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32 and has one lengthscale for all columns
+(here they are equal anyway) and no call for the gradient only: training is one step of its optimiser.
+gpflash: its C++, called from Python, with mean zero; it has no sums of kernels. case=batch64 is 64 data sets
+at once, with 4 columns up to n = 20: gpytorch by its batch mode, jax by vmap; the sum of their values must be
+ours.
 
 A peer's call of more than peers.LONG seconds is made only once, for its value and its time.
 """
@@ -213,7 +214,7 @@ def gpflash_run(gpflash, np, case, n):
     points.X_ndim_ntrain_mat, points.f_train_vec = np.asfortranarray(X.T), y
     points.sig2_f_val = -1.0  # one of the parameters
     model.kernel_id = gpflash.KernelId.Matern52 if case == "matern52" else gpflash.KernelId.SqExp
-    model.has_mean_model_constant, model.cond_max = False, 1e13  # its nugget is least then
+    model.has_mean_model_constant, model.cond_max = False, 1e13  # the smallest nugget
     p.hp_gamma_vec, p.hp_sig2_k, p.hp_sig2_f_val = np.full(D, 1 / 0.7), 1.3, NOISE
     return lambda training: -gpflash.eval_mll(points, p, model, training).mll
 
@@ -222,7 +223,7 @@ def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
     torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
-    # These peers run only on the CPU, and but for jax only in f64.
+    # These peers run only on the CPU, and except jax only in f64.
     asked = peers.options.peer == "cpu"
     jax = peers.load("jax") if asked else None
     sklearn, lightgp, gpflash = (peers.load(name) if asked and not peers.options.dtype else None
@@ -248,7 +249,7 @@ def contenders(case, n):
 def measure(case, n, who, make, passes, ours):
     """The lines of a peer; `ours` is the first of our lines."""
     run, wanted = make(), float(ours["value"])
-    # the products, one for each member, that our time is a multiple of
+    # seconds of the products, one for each member: the unit of per_gemm
     gemm = float(ours["seconds"]) / float(ours["per_gemm"]) if "per_gemm" in ours else None
     dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
     first = {}

@@ -1,14 +1,14 @@
 """The likelihood over processes of MPI: `./run bench mpi [N...]` (3000 6000), or `./run bench mpi --reckon`.
 
-Seconds of value (forward) and of value and gradient (training) on 1 x 2 processes of one thread each, beside
-one process of two threads, beside ScaLAPACK on the same grid: pdpotrf for the value, pdpotrf and pdpotri for
-the gradient, in blocks of 64 and 128. ScaLAPACK's time is that of the factorisation alone; ours is all of the
-evaluation. The contenders take turns, and the best of each counts. Then the bytes that a process receives
-and sends in an evaluation, counted by ranks/layer.c, on 1 x 2, 2 x 2 and 2 x 3 processes.
+Measures the value (forward), and value and gradient (training), on 1 x 2 processes of one thread each, on one
+process of two threads, and by ScaLAPACK on the same grid: pdpotrf for the value, pdpotrf and pdpotri for the
+gradient, in blocks of 64 and 128. ScaLAPACK's time is only the factorisation's; ours is the whole
+evaluation's. The contenders take turns, and the best time of each counts. Then counts, by ranks/layer.c, the
+bytes that a process receives and sends in an evaluation, on 1 x 2, 2 x 2 and 2 x 3 processes.
 
---reckon prints seconds, bytes and efficiency for 16, 64 and 256 nodes. These are reckoned, not measured, by
-ranks/schedule.py. Its communication is compared with the same schedule's on this machine, where the layer
-makes each broadcast as slow as a network would.
+--reckon prints seconds, bytes and efficiency for 16, 64 and 256 nodes. These come from the model in
+ranks/schedule.py, not from measurements. Its communication is compared with that of the library on this
+machine, where the layer slows each broadcast down to the speed of a network.
 """
 import argparse
 import math
@@ -25,11 +25,11 @@ BUILD = pathlib.Path(__file__).resolve().parent.parent / os.environ.get("CT_BUIL
 RANKS = BUILD / "bench/ranks"
 PASSES = ("forward", "training")
 BLOCKS = (64, 128)
-# At most TURNS, and no further one after ENOUGH seconds. A program is ended after LIMIT seconds.
+# At most TURNS turns, and no further one after ENOUGH seconds. A program is stopped after LIMIT seconds.
 TURNS, ENOUGH, LIMIT = 3, 90, 600
 TARGETS = (("times one process", "<=", 1.25), ("ScaLAPACK's time over ours", ">=", 2),
            ("bytes of all / 8N²", "<=", 0.56), ("received / model", "<=", 1.3))
-# Of simulated networks: latency in seconds, bytes a second.
+# Simulated networks: latency in seconds, bytes per second.
 NETWORKS = ((1e-3, 1e8), (1e-4, 1e7))
 SIZES, NODES = (100_000, 250_000, 1_000_000), (16, 64, 256)
 
@@ -50,7 +50,7 @@ def launcher(processes):
 
 
 def start(program, *words, processes=1, threads=1, **layer):
-    """The lines of a program; `layer` has the settings of layer.c, which is preloaded where there are any."""
+    """The lines of a program; with settings in `layer`, layer.c is preloaded."""
     path = RANKS / program
     if not path.exists():
         sys.exit(f"{path} was not built: is MPI installed? ./run need mpi")
@@ -62,7 +62,7 @@ def start(program, *words, processes=1, threads=1, **layer):
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        sys.exit(f"{' '.join(command)}: has not ended after {LIMIT} s")
+        sys.exit(f"{' '.join(command)}: did not end within {LIMIT} s")
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
     found = []
@@ -86,7 +86,7 @@ def head(comment, *names):
 
 
 def row(*cells):
-    """Numbers with three digits."""
+    """Prints a row of a table, numbers with three digits."""
     texts = (f"{c:.3g}" if isinstance(c, float) else "" if c is None else str(c) for c in cells)
     print(f"| {' | '.join(texts)} |", flush=True)
 
@@ -120,7 +120,7 @@ def measure(n):
 
 
 def count(n):
-    """[(processes, line)] of evaluations under the layer, whose time does not count."""
+    """[(processes, line)] of evaluations with the layer, without their times."""
     found = []
     for processes in (2, 4, 6):
         lines = start("likelihood", 0, n, processes=processes, RANKS_LATENCY=0, RANKS_BANDWIDTH=0)
@@ -131,7 +131,7 @@ def count(n):
 
 
 def seconds_table(measured):
-    """Prints it; returns {(n, pass): (times one process, ScaLAPACK's time over ours, bytes)}."""
+    """Prints the table; returns {(n, pass): (times one process, ScaLAPACK's time over ours, bytes)}."""
     ratios = {}
     head("Seconds: one process of 2 threads, 1x2 processes, ScaLAPACK's factorisation (its faster block)",
          "n", "pass", "one process", "1x2 processes", "times one process", "ScaLAPACK", "block",
@@ -152,11 +152,11 @@ def seconds_table(measured):
 
 
 def bytes_table(counted):
-    """Prints it; returns {(n, pass): received over the model's on 1 x 2}."""
+    """Prints the table; returns {(n, pass): received over the model's on 1 x 2}."""
     ratios = {}
-    head("Bytes and the processor's seconds of one evaluation, of the process that has most; model: "
-         "8N² (1/P + 1/Q)", "n", "pass", "grid", "received", "sent", "model", "received / model",
-         "bytes of all / 8N²", "processor's seconds")
+    head("Bytes and CPU seconds of one evaluation, of the process that has most; model: 8N² (1/P + 1/Q)",
+         "n", "pass", "grid", "received", "sent", "model", "received / model", "bytes of all / 8N²",
+         "CPU seconds")
     for n, lines in counted.items():
         for processes, line in lines:
             model, received = schedule.model_bytes(n, processes), float(line["received"])
@@ -177,17 +177,17 @@ def targets_table(times, received):
         row(*key, *cells)
 
 
-# -- reckoned ------------------------------------------------------------------------------------------------
+# -- modelled ------------------------------------------------------------------------------------------------
 
 def reckon(options):
     machine = schedule.Machine(options.gflops, options.solve, options.pivot, options.latency * 1e-6,
                                options.bandwidth * 1e9)
     o = options
-    head(f"Reckoned, not measured. A node is one process: {o.gflops:g} GFLOP/s in products, {o.solve:g} of "
+    head(f"Modelled, not measured. A node is one process: {o.gflops:g} GFLOP/s in products, {o.solve:g} of "
          f"that in triangular\nsolves, {o.pivot:g} in the factor of a tile; latency {o.latency:g} us, "
          f"bandwidth {o.bandwidth:g} GB/s; d = 8. Efficiency: N³/3\n(value) and N³ (with gradient) "
-         f"operations over what the nodes' products could do in that time.", "n", "nodes", "grid", "value: s",
-         "with gradient: s", "share of broadcasts", "GB a node", "efficiency: value", "with gradient")
+         f"operations over those of the nodes' products in that time.", "n", "nodes", "grid", "value: s",
+         "with gradient: s", "share of broadcasts", "GB per node", "efficiency: value", "with gradient")
     for n in SIZES:
         for nodes in NODES:
             value, both = (schedule.Sweep(n, nodes, inverse, machine).time() for inverse in (False, True))
@@ -197,10 +197,10 @@ def reckon(options):
 
 
 def check(n):
-    """The time that simulated delays add to an evaluation, beside the schedule's communication."""
-    head(f"The schedule's broadcasts beside the library's, delayed by the layer; n = {n}, seconds", "grid",
-         "pass", "latency", "bytes a second", "without delays", "with delays", "added", "reckoned",
-         "added / reckoned")
+    """Compares the time that simulated delays add to an evaluation with the schedule's communication."""
+    head(f"The library's broadcasts, delayed by the layer, beside the model's; n = {n}, seconds", "grid",
+         "pass", "latency", "bytes per second", "without delays", "with delays", "added", "modelled",
+         "added / modelled")
     for processes in (4, 6):
         free = start("likelihood", 3, n, processes=processes)
         for latency, bandwidth in NETWORKS:

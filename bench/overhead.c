@@ -1,5 +1,5 @@
-/* What the tape itself costs: chains of ops on 1x1 tensors, recorded, swept and reset.
- * Target: 150 ns per recorded op, forward and backward together. */
+/* The cost of the tape itself: chains of ops on 1x1 tensors, recorded, swept and reset. Target: 150 ns per
+ * recorded op, forward and backward together. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ typedef struct chain {
     double y, x_bar;
 } chain;
 
-/* Which op comes i-th. */
+/* Records op number i. */
 static ct_var link_of(char kind, int i, ct_var y, ct_var x)
 {
     switch (kind == 'm' ? "+*t@"[i % 4] : kind) {

@@ -1,8 +1,7 @@
-/* Factors of batches of matrices: all members together (who=together), by our blocked code or cuBLAS, and one
- * after the other by cuSOLVER (who=looped). Then it prints the largest batches for which cuSOLVER is quicker,
- * for CT__ONE_BY_ONE of src/tensor/cuda/config.h.
- * `paths [n...]`; --batch is the largest batch. The program is linked with the CUDA backend, as no public
- * call chooses between the two ways. */
+/* `paths [n...]`: factors of batches of matrices, all members together (who=together), by our blocked code or
+ * cuBLAS, and one after the other by cuSOLVER (who=looped). Then prints the largest batches for which
+ * cuSOLVER is faster, for CT__ONE_BY_ONE of src/tensor/cuda/config.h. --batch is the largest batch. The
+ * program is linked with the CUDA backend, because no public call chooses between the two ways. */
 extern "C" {
 #include "bench.h"
 }
@@ -39,7 +38,7 @@ static void run(void *context)
     if (w->what != POTRF) m = ct__turned(m);
     if (!s && w->what == POTRF) s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, failed);
     if (!s && w->what == GETRF) s = (w->looped ? ct__lu_looped : ct__lu_batched)(b, m, pivots, failed);
-    if (!s && w->what == GEQRF) /* tau where pivots would be */
+    if (!s && w->what == GEQRF) /* tau in the place of pivots */
         s = (w->looped ? ct__qr_looped : ct__qr_batched)(b, m, ct__dense(b, pivots, 1, m.rows));
     if (s) w->status = s;
 }
@@ -56,7 +55,7 @@ static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t members, int6
     return A;
 }
 
-/* The largest batch for which cuSOLVER is quicker; 0: none. */
+/* The largest batch for which cuSOLVER is faster; 0: none. */
 static int64_t measure(const bench *b, kind what, ct_dtype dtype, int64_t n, int *wrong)
 {
     int64_t members = 0;

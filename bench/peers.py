@@ -1,7 +1,7 @@
-"""What the benchmarks' Python sides share: options, finding peers, timing, and the table for people.
+"""Shared by the Python sides of the benchmarks: options, finding peers, timing, and the table for people.
 
 Options, anywhere among the arguments: those of bench.h, which are passed on to our program, and
---peer-device, torch's device where it is not --device. On a GPU both sides compute f32 in f32 (TF32 is off),
+--peer-device, torch's device if it is not --device. On a GPU both sides compute f32 in f32 (TF32 is off),
 the clock stops when the GPU has finished, and short calls are made many times in a row.
 
 A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured. Of lines
@@ -32,8 +32,8 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts", "seeds")  # optio
 
 
 class Options:
-    """device: None unless asked for; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless asked for; peer:
-    torch's device; words: the other arguments."""
+    """device: None unless given; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless given;
+    peer: torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, self.once = [], [], False
         values = dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
@@ -75,7 +75,7 @@ def chosen(allowed):
 
 
 def load(name):
-    """The module, or None with a remark where it is not installed; torch with the device as its default."""
+    """The module, or None with a remark if it is not installed; torch with the device as its default."""
     warnings.filterwarnings("ignore")
     try:
         module = importlib.import_module(name)
@@ -152,7 +152,7 @@ def best(run, rounds=30, seconds=math.inf):
 
 @contextlib.contextmanager
 def silent():
-    """Suppresses what C code prints: where torch's pivots are wrong, its BLAS prints thousands of lines."""
+    """Suppresses the output of C code: if torch's pivots are wrong, its BLAS prints thousands of lines."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept, null = (os.dup(1), os.dup(2)), os.open(os.devnull, os.O_WRONLY)
@@ -188,7 +188,7 @@ class Journal:
         """Keeps the lines of another process until it ends or is late: (what was running, its lines, whether
         it is late)."""
         running, lines = None, []
-        # A machine that sleeps is not late.
+        # Time in which the machine slept does not count.
         while any(told.poll(1 if running else None) for _ in range(LIMIT)):
             try:
                 kind, key, value = told.recv()
@@ -207,7 +207,7 @@ journal = Journal()
 
 
 def run(main):
-    """Runs main() in a process of its own, which is ended where a contender takes too long. Another process
+    """Runs main() in a child process, which is ended if a contender takes too long. Another process
     then runs main() again with the measurements made so far. Only Python's own library is loaded here, as
     torch's threads and a GPU's context do not survive a fork."""
     while True:
@@ -229,7 +229,7 @@ def run(main):
 
 
 def product(case):
-    """Seconds of the case's fastest matrix product (who=gemm) up to now; None where it has none."""
+    """Seconds of the case's fastest matrix product (who=gemm) up to now; None if there is none."""
     return min((float(line["seconds"]) for lines, _ in journal.done.values() for line in lines or ()
                 if line["who"] == "gemm" and line["case"] == case), default=None)
 
@@ -243,7 +243,7 @@ def per_gemm(lines):
 
 
 def show(line):
-    """Prints a line, with its device and its per_gemm where they are missing."""
+    """Prints a line, and adds device and per_gemm if they are missing."""
     if "per_gemm" not in line:
         per_gemm([line])
     if options.device:
@@ -274,7 +274,7 @@ def ours(name, *words, one_thread=False):
 
 
 def contend(who, what, measure):
-    """The lines that measure() yields; None, after a message, where it raises because an answer is wrong or
+    """The lines that measure() yields; None, after a message, if it raises because an answer is wrong or
     missing. A contender that raised, had a LONG step or was ended is not called again."""
     words = who, what
     if words in journal.left_out:
@@ -300,8 +300,8 @@ def contend(who, what, measure):
 
 
 def contend_on_threads(torch, who, what, measure, both=False):
-    """contend() of measure(name) on all of torch's threads; where that raises, or if `both` are wanted, on
-    one thread, as WHO-1thread. With `both`, who fails on all threads once is not tried on them again."""
+    """contend() of measure(name) on all of torch's threads; if that raises, or if `both` are wanted, on one
+    thread, as WHO-1thread. With `both`, a contender that fails on all threads is not tried on them again."""
     threads, lines = torch.get_num_threads(), []
     for used, name, where in ((threads, who, "all threads" if both else what), (1, f"{who}-1thread", what)):
         torch.set_num_threads(used)

@@ -1,5 +1,5 @@
 /* Mean and variance of an exact GP at m new points: `predict [n...]`, m = 10,000. The unit of per_trsm is one
- * solve with the n x n triangle and m right-hand sides by BLAS, timed right beside it; the target is 1.3.
+ * solve with the n x n triangle and m right-hand sides by BLAS, timed next to it; the target is 1.3.
  * pass=training adds the gradient of both in the points. extra_bytes is the most memory held beyond the
  * model, the points and the results. */
 #include "bench.h"
@@ -35,7 +35,7 @@ static void solve(void *context)
     dtrsm_("L", "L", "N", "N", &s->n, &s->m, &(double){ 1 }, s->L, &s->n, s->B, &s->n);
 }
 
-/* Seconds of one solve. L is close to the identity, so that B hardly changes from solve to solve. */
+/* Seconds of one solve. L is close to the identity, so B hardly changes from solve to solve. */
 static double blas_trsm(const bench *b, int64_t n, int rounds)
 {
     solution s = { (int)n, POINTS, malloc((size_t)(n * n) * sizeof(double)),
@@ -155,7 +155,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     double trsm = 0, seconds = 0;
     if (p.gp && !(p.status = ct_gp_predict(p.gp, p.X, NULL, NULL))) {
         uint64_t before = ct_memory(dev).bytes_now, peak = 0;
-        for (int i = 0; i < 2; i++) { /* in turn, as other programs may be running */
+        for (int i = 0; i < 2; i++) { /* alternates, because other programs may be running */
             double unit = time_trsm(b, n, rounds);
             ct_memory_mark(dev);
             double ours = bench_best(b, training ? predict_with_gradient : predict, &p, rounds, 0);

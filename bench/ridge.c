@@ -1,6 +1,6 @@
 /* ridge_solve: P = (BᵀB + λ DᵀD)⁻¹ Bᵀ for 64 samples, r = 60, n = 512, with one D for all (shared) or one
  * each (per-sample). The training pass takes the gradients in all three inputs. The unit of per_gemm is 64
- * n×n×n products, one a sample. Arguments: names of cases; --n and --batch set other sizes. */
+ * n×n×n products, one per sample. Arguments: names of cases; --n and --batch set other sizes. */
 #include "bench.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void training(void *context)
 
 static double min(double a, double b) { return a < b ? a : b; }
 
-/* D = I + ½ H/√n, H normal, as the peers have it: condition about 3. */
+/* D = I + ½ H/√n, H normal, as in ridge.py: condition about 3. */
 static ct_tensor *near_identity(ct_device *dev, ct_tape *tape, ct_dtype dtype, ct_shape shape)
 {
     ct_tensor *H = ct_rand_normal(dev, dtype, shape, 1, 1), *D = NULL;

@@ -26,7 +26,7 @@ import time
 
 import peers
 
-KERNEL = "scale * matern32(ard) + scale * rbf(ard)"  # the larger one that ctgp tries
+KERNEL = "scale * matern32(ard) + scale * rbf(ard)"  # the largest one that ctgp tries
 
 
 def ours(train, test, folder):
@@ -148,7 +148,7 @@ def split(data, name, rows, k, folder):
         with open(data / f"{name}_train.csv", newline="") as f:
             header, *lines = csv.reader(f)
         table = numpy.array(lines, dtype=float)[draw.permutation(len(lines))]
-        varies = table[:rows].min(0) < table[:rows].max(0)  # ctgp refuses a column that tells nothing
+        varies = table[:rows].min(0) < table[:rows].max(0)  # ctgp refuses a constant column
         header = [name for name, kept in zip(header, varies) if kept]
         parts = [table[:rows, varies], table[rows:rows + 1000, varies]]
     paths = [f"{folder}/{name}_{part}.csv" for part in ("train", "test")]

@@ -1,9 +1,9 @@
 /* A profiling layer for MPI, to be preloaded: it counts the bytes that this process receives and sends, and
- * makes broadcasts as slow as a network would. [MPI 4.0, ch. 15]
+ * slows broadcasts down to the speed of a network. [MPI 4.0, ch. 15]
  *
- * MPI_Pcontrol(1) begins to count from zero. MPI_Pcontrol(2, double counted[3]) gives the bytes received and
- * sent since, and the processor's seconds outside these functions. A broadcast counts its payload, received
- * by all but the root and sent by the root to each of them; so does a reduction, the other way round.
+ * MPI_Pcontrol(1) resets the counts. MPI_Pcontrol(2, double counted[3]) gives the bytes received and sent
+ * since then, and the CPU seconds outside these functions. A broadcast counts its payload as received by each
+ * process but the root, and as sent by the root once for each of them; a reduction the other way round.
  * MPI_Allreduce counts its payload once in both.
  *
  * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes a second) in the environment make a broadcast to s - 1
@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST = 1 << 14 }; /* messages on their way */
+enum { MOST = 1 << 14 }; /* messages in transit */
 
-static double received, sent, computing, entered; /* entered: when a function of MPI was */
+static double received, sent, computing, entered; /* entered: when MPI was last entered */
 static double latency, bandwidth;                 /* bandwidth = 0: no delays */
 static double busy_until;
-/* A message that is slowed. Another one, with the time when the root has sent it, travels beside it. */
+/* A message to slow down, with a second one that carries the time when the root sent it. */
 static struct delayed {
     MPI_Request request, beside;
     double seconds, sent;
     bool used;
 } delayed[MOST];
 
-/* A process looks for the environment once. */
+/* Reads the environment, once per process. */
 static void read_environment(void)
 {
     static bool done;
@@ -49,7 +49,7 @@ static double clock_of(clockid_t clock)
 
 static double now(void) { return clock_of(CLOCK_MONOTONIC); }
 
-/* Around what is not the program's own computing. */
+/* These two enclose whatever is not the program's own computation. */
 static void enter(void) { entered = clock_of(CLOCK_PROCESS_CPUTIME_ID); }
 static int leave(int error)
 {
@@ -64,8 +64,8 @@ static double bytes_of(int count, MPI_Datatype type)
     return (double)count * size;
 }
 
-/* Counts a message of the root to all others, or of all others to the root. Returns the seconds that it
- * takes this process to receive it. */
+/* Counts a message from the root to all others, or from all others to the root. Returns the seconds that this
+ * process takes to receive it. */
 static double pass(double bytes, int root, MPI_Comm comm, bool from_root)
 {
     int rank, size, steps = 0;
@@ -78,9 +78,8 @@ static double pass(double bytes, int root, MPI_Comm comm, bool from_root)
     return one || !(bandwidth > 0) ? 0 : steps * latency + bytes / bandwidth;
 }
 
-/* Waits until a message sent at `start` is there, which takes `seconds` from then on, or from when the one
- * before it has come. Others may need this process for their messages: MPI goes on with those whenever it is
- * called. */
+/* Waits until a message sent at `start` has arrived: `seconds` after it was sent, or after the previous
+ * message arrived. Calls MPI meanwhile, since others may need this process for their messages. */
 static void receive(double start, double seconds)
 {
     if (!(seconds > 0)) return;

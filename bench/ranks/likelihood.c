@@ -1,8 +1,7 @@
-/* The likelihood of an exact GP, and with its gradient, over the processes of mpirun, or of this process
- * alone: `likelihood ROUNDS N...`. Lines are those of bench.h, and process 0 prints them: seconds of the
- * slowest process, bytes_per_8n2 of all processes together, and with layer.c preloaded the bytes that one
- * process receives and sends and the processor's seconds that it computes, those of the process that has
- * most. Each is of one evaluation. */
+/* The likelihood of an exact GP, without and with its gradient, over the processes of mpirun or in this
+ * process alone: `likelihood ROUNDS N...`. Process 0 prints the lines of bench.h: the seconds of the slowest
+ * process, bytes_per_8n2 of all processes together, and, with layer.c preloaded, the bytes received and sent
+ * and the CPU seconds, each of the process that has most. All are of one evaluation. */
 #include <cotangent/cotangent.h>
 #include <cotangent/mpi.h>
 
@@ -30,7 +29,7 @@ static ct_gp *model(int n)
     return gp;
 }
 
-/* *x = the most, or the sum, of all processes. */
+/* *x = the maximum or the sum over all processes. */
 static void over_all(double *x, MPI_Op op)
 {
     if (ct_group_size(group) > 1) PMPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
@@ -46,7 +45,7 @@ static int measure(int n, int rounds, bool training)
     for (int64_t i = 0; i < count; i++) u[i] = log(i == noise ? ranks_noise : ct_gp_param(gp, i)->value);
     const uint64_t before = ct_memory(device).bytes_now;
     ct_memory_mark(device);
-    for (int i = 0; i <= rounds && !status; i++) { /* the first one warms up */
+    for (int i = 0; i <= rounds && !status; i++) { /* the first round warms up */
         if (ct_group_size(group) > 1) MPI_Pcontrol(1);
         double start = ranks_now(), took;
         status = ct_gp_objective(gp, u, &value, training ? gradient : NULL);

@@ -1,5 +1,5 @@
-/* The model that all contenders of `./run bench mpi` have, and their clock: f of covariance 1.3 exp(-½ r²),
- * r² = Σ ((x_j - z_j) / 0.7)², noise of variance 0.1, and the rows that mll.c draws. */
+/* The model of all contenders of `./run bench mpi`, and their clock: f of covariance 1.3 exp(-½ r²), r² = Σ
+ * ((x_j - z_j) / 0.7)², noise of variance 0.1, and the rows that mll.c draws. */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -11,7 +11,7 @@ enum { RANKS_D = 8 };
 #define RANKS_KERNEL "scale(1.3) * rbf(ard, lengthscale=0.7)"
 static const double ranks_variance = 1.3, ranks_lengthscale = 0.7, ranks_noise = 0.1;
 
-/* X (n, RANKS_D), then y (n); freed with free(). NULL without memory. */
+/* X (n, RANKS_D), then y (n); NULL without memory. Free with free. */
 static inline double *ranks_data(int n)
 {
     static const double prime[RANKS_D] = { 2, 3, 5, 7, 11, 13, 17, 19 };

@@ -1,6 +1,6 @@
 /* ScaLAPACK's part of the likelihood, over the processes of mpirun: `scalapack ROUNDS BLOCK N...`. It times
- * the factorisation alone: pdpotrf (pass=forward), and pdpotrf with pdpotri (pass=training). The matrix is
- * there already, and nothing is contracted. value is the likelihood, computed aside. */
+ * only the factorisation: pdpotrf (pass=forward), and pdpotrf with pdpotri (pass=training), without building
+ * the matrix or contracting the gradient. value is the likelihood, computed outside the clock. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static double entry(void *X, int i, int j)
            (i == j ? ranks_noise : 0);
 }
 
-/* As square as it goes, rows <= columns. */
+/* The most square grid with rows <= columns. */
 static void grid_of(int size, int *rows, int *cols)
 {
     *rows = 1;
@@ -36,7 +36,7 @@ static double seconds_of(int (*run)(scalapack *), scalapack *s, int *info)
     return took;
 }
 
-/* After pdpotrf. */
+/* The likelihood from the factor of pdpotrf. */
 static double likelihood(const scalapack *s, const double *y, int *info)
 {
     const int n = s->n;

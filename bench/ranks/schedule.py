@@ -1,10 +1,10 @@
-"""The schedule of src/gp/tiles/sweep.c as numbers: seconds and bytes of a likelihood over a grid of
+"""A model of the schedule of src/gp/tiles/sweep.c: seconds and bytes of a likelihood over a grid of
 processes.
 
 Step k of the sweep, in tiles of b rows, on P x Q processes: the owner factorises the pivots' tile; the
 processes of grid column k, and of grid row k, solve for their tiles of the panel; the panel is broadcast in
-two phases; every process updates its own tiles. A part of a step ends when its slowest process has ended.
-Where there is room for a second panel, the next panel's first phase overlaps with the update.
+two phases; every process updates its own tiles. A part of a step ends when its slowest process has ended. If
+there is room for a second panel, the next panel's first phase overlaps with the update.
 
 A broadcast to s processes takes ceil(log2 s) latencies and its bytes over the bandwidth. A process receives
 one message at a time, and may send at the same time.
@@ -15,14 +15,14 @@ import math
 DOUBLE = 8
 
 # gflops: of one process, in products of depth b. solve, pivot: the shares of it that a triangular solve of a
-# panel and the factorisation of one tile reach. latency: seconds; bandwidth: bytes a second. Of the exchange
-# only what the update does not hide counts.
+# panel and the factorisation of one tile reach. latency: seconds; bandwidth: bytes per second. exchange: only
+# the part that the update does not hide.
 Machine = collections.namedtuple("Machine", "gflops solve pivot latency bandwidth")
 Time = collections.namedtuple("Time", "pivots panel exchange update")
 
 
 def grid_of(processes):
-    """(rows, cols), as square as it goes, rows <= cols; as in group/module.c."""
+    """(rows, cols): the most square grid with rows <= cols; as in group/module.c."""
     rows = max(r for r in range(1, math.isqrt(processes) + 1) if processes % r == 0)
     return rows, processes // rows
 
@@ -45,7 +45,7 @@ def before(i, first, every):
 
 
 def node_bytes(n, d, processes):
-    """The most that a process holds while it fits; as ct__gp_bytes in memory.c."""
+    """The most bytes that a process holds during a fit; as ct__gp_bytes in memory.c."""
     P, Q = grid_of(processes)
     b = width_of(n, processes)
     tiles = -(-n // b)

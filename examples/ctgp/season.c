@@ -123,6 +123,21 @@ static int64_t likely_column(const ct_gp *gp)
     return times == 1 ? found : -1;
 }
 
+/* The seasons of g(y), where the choice searches, too. */
+static ct_status find_seasons(const ct_gp *gp, const ct_tensor *X, int64_t column, const ct_tensor *y,
+                              ct_season season[CT_SEASONS], int *count)
+{
+    const int64_t n = ct_tensor_count(y);
+    double *z = calloc((size_t)n, sizeof *z);
+    ct_status s = z ? ct_read(y, z, (size_t)n * sizeof *z) : CT_ENOMEM;
+    for (int64_t i = 0; i < n && !s; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
+    ct_tensor *target = s ? NULL : ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z);
+    if (!s) s = ct_find_seasons(X, column, target, season, count);
+    ct_release(target);
+    free(z);
+    return s;
+}
+
 void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
 {
     const int64_t j = likely_column(gp);
@@ -131,7 +146,7 @@ void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool g
     ct_season season[CT_SEASONS];
     int count;
     if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
-    if (ct_find_seasons(X, j, y, season, &count) || !count || season[0].power < STRONG) return;
+    if (find_seasons(gp, X, j, y, season, &count) || !count || season[0].power < STRONG) return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
     if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
     if (given)

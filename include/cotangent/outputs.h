@@ -1,4 +1,4 @@
-/* Several outputs of one table: p functions of the same inputs, learned together.
+/* Several outputs of one table: p functions of the same inputs.
  *
  *     ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse("scale * rbf(ard)"),
  *                                    &(ct_outputs_options){ .kind = CT_OUTPUTS_SHARED });
@@ -6,23 +6,23 @@
  *     for (int64_t j = 0; j < ct_outputs_count(o) && !s; j++)
  *         s = ct_gp_predict(ct_outputs_model(o, j), Xs, mean[j], variance[j]);
  *
- * Every output is a model (gp.h) with its own name, in its own units: it predicts, draws, leaves rows out and
- * has numerics and sensitivities like any other. The kinds differ in what the outputs have in common:
+ * Every output is a model (gp.h) with its own name and units, which predicts, draws, leaves rows out and has
+ * numerics and sensitivities like any other. The kinds differ in what the outputs share:
  *
- *     EACH    nothing: p models, each with its own parameters, factor and, where values are missing, rows.
+ *     EACH    nothing: p models, each with its own parameters, factor and, if values are missing, rows.
  *     SHARED  covariance and noise of the standardised outputs, and so one factor L Lᵀ = C = K + noise. With
  *             R (n, p), the standardised residuals, a fit minimises
  *                 Σ_j nlml_j = ½ tr(RᵀC⁻¹R) + p/2 log det C + np/2 log 2π
- *             with one factorisation an evaluation. [Rasmussen & Williams 2006, §9.1]
- *     JOINT   a process over pairs of a point and an output: for the standardised outputs
+ *             with one factorisation per evaluation. [Rasmussen & Williams 2006, §9.1]
+ *     JOINT   a process over pairs (x, output): for the standardised outputs
  *                 cov(f_j(x), f_l(z)) = B_jl k(x, z),   B = W Wᵀ + diag κ,
  *             with B from the kernel `index` of rank `rank`, and a noise for each output. An output learns
  *             from the others, also at points where it has no value itself.
  *             [Bonilla, Chai & Williams 2008; Álvarez, Rosasco & Lawrence 2012, §4.2]
  *
- * SHARED and JOINT have one model of all outputs, ct_outputs_whole. Each output is standardised there: minus
- * the average of its values, divided by their standard deviation, so that the parameters' unit is a share of
- * an output's variance. The models of the outputs have the same parameters in their own units. */
+ * SHARED and JOINT have one model of all outputs, ct_outputs_whole. It standardises each output by the mean
+ * and standard deviation of its values, so its variances are shares of an output's variance. The models of
+ * the outputs have the same parameters in their own units. */
 #ifndef COTANGENT_OUTPUTS_H
 #define COTANGENT_OUTPUTS_H
 
@@ -43,32 +43,33 @@ enum { CT_OUTPUTS_MOST = 512 }; /* the most outputs */
 /* Zero-initialise, then set what you need. */
 typedef struct ct_outputs_options {
     ct_outputs_kind kind;
-    /* As in ct_gp_new, but `output` is not read, and a group of processes is refused. EACH takes all else.
-     * SHARED and JOINT take the average as the mean (CT_MEAN_CONSTANT and CT_MEAN_ZERO are the same there; a
-     * term `constant` in the kernel makes it uncertain), refuse another mean, noise that is given and a
-     * transform, and standardise in any case. JOINT learns one noise for each output, and refuses another
-     * kind than CT_NOISE_LEARNED. */
+    /* As in ct_gp_new, but `output` is not read, and a group of processes is refused. EACH takes everything
+     * else. SHARED and JOINT always standardise and use the average as the mean: CT_MEAN_CONSTANT and
+     * CT_MEAN_ZERO are the same there, and a term `constant` in the kernel makes the mean uncertain. They
+     * refuse any other mean, given noise and a transform. JOINT learns one noise for each output, and refuses
+     * any kind but CT_NOISE_LEARNED. */
     ct_gp_options model;
     const ct_column *outputs; /* [p], of different names, copied; NULL: numbers named y0, y1, ... */
-    int rank;                 /* of B, for JOINT, 1 <= rank <= p; 0: 1 */
+    int rank;                 /* of W Wᵀ, for JOINT, 1 <= rank <= p; 0: 1 */
 } ct_outputs_options;
 
-/* Models of X (n, d) and Y (n, p), which are copied. Takes the kernel over, also on failure. NaN in Y is a
- * value that is missing: EACH leaves the row out for that output, JOINT learns from what is there, SHARED
- * refuses it. For JOINT the kernel is that of the inputs, k; one that reads the column "output" itself,
- * number d with the outputs' names as levels, is taken as it is: "index(dims=2) * rbf(dims=0:1) +
- * index(rank=2, dims=2) * linear(dims=0:1)". options = NULL: the defaults. NULL with ct_message(X's device)
- * for what ct_gp_new refuses, and for an output without two values. */
+/* Models of X (n, d) and Y (n, p), which are copied. Takes ownership of the kernel, also on failure. NaN in Y
+ * is a missing value: EACH leaves the row out for that output, JOINT learns from the other values, SHARED
+ * refuses it. For JOINT the kernel is k, on the inputs. A kernel that itself reads the column "output",
+ * number d with the outputs' names as levels, is used as it is:
+ * "index(dims=2) * rbf(dims=0:1) + index(rank=2, dims=2) * linear(dims=0:1)". options = NULL: the defaults.
+ * NULL with ct_message(X's device) for whatever ct_gp_new refuses, and for an output with fewer than two
+ * values. */
 CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                                   const ct_outputs_options *options);
-/* Models that were made, chosen or fitted one by one, as EACH. They have the same inputs, device and dtype
- * and different outputs, and are taken over, but not on failure: CT_EINVAL, or CT_EUNSUPPORTED for models of
- * a group. */
+/* Combines models that were made, chosen or fitted one by one, as EACH. They must have the same inputs,
+ * device and dtype, and outputs of different names. Takes ownership of them, but not on failure: CT_EINVAL,
+ * or CT_EUNSUPPORTED for models of a group. */
 CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 
 CT_API int64_t ct_outputs_count(const ct_outputs *o); /* p */
-/* Values of Y that the outputs have learned. */
+/* The number of values of Y in the models. */
 CT_API int64_t ct_outputs_values(const ct_outputs *o);
 CT_API ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o);
 CT_API ct_device *ct_outputs_device(const ct_outputs *o);
@@ -76,14 +77,14 @@ CT_API ct_device *ct_outputs_device(const ct_outputs *o);
 CT_API const char *ct_outputs_name(const ct_outputs *o, int64_t j);
 /* The output of that name; -1 if there is none. */
 CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
-/* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is that of the
- * fit. */
+/* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is the
+ * fit's. */
 CT_API ct_gp *ct_outputs_whole(const ct_outputs *o);
 /* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
- * it is made when it is first asked for, which factorises: NULL with ct_message on failure, and out of range.
- * It is for reading: ct_gp_copy gives one that may be changed. One of JOINT knows the rows that have a value
- * of this output; its parameters and its likelihood are those of all. ct_gp_cross_validate, ct_gp_append,
- * ct_gp_remove and ct_gp_save are CT_EUNSUPPORTED there. */
+ * the first call makes it, and factorises. NULL with ct_message on failure, and out of range. Only read it;
+ * ct_gp_copy gives one that may be changed. A model of JOINT has the rows with a value of this output; its
+ * parameters and its likelihood are those of the whole. ct_gp_cross_validate, ct_gp_append, ct_gp_remove and
+ * ct_gp_save are CT_EUNSUPPORTED for it. */
 CT_API ct_gp *ct_outputs_model(ct_outputs *o, int64_t j);
 
 /* -log p(Y), in the units of the data, at the present parameters; NaN with a status on the device. */
@@ -99,27 +100,28 @@ CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_v
 
 /* ½ tr(RᵀA) + ½ log det C + np/2 log 2π with C = B ⊗ K + diag(noise) ⊗ I and vec A = C⁻¹ vec R, as an op on
  * the tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
- * gradients in all four. From the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). A fit of
- * JOINT uses it on a CPU where no value is missing, the kernel is a product, and it is less work: for more
- * than 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU.
- * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */
+ * gradients in all four. The lower triangles of K and B are read. A negative eigenvalue beyond rounding is
+ * CT_ENUMERIC. Computed from the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). On a CPU a
+ * fit of JOINT uses it if no value is missing, the kernel is a product, and it is less work: for more than
+ * 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU. [Saatçi 2011, §5; Rakitsch, Lippert,
+ * Borgwardt & Stegle 2013] */
 CT_API ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise);
 
-/* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d): element (ip + j,
- * lp + q) is that of output j at point i with output q at point l, in the product of their units. With
- * `noisy` of new observations. Between outputs it is 0 but for JOINT. Memory as for ct_gp_predict_full at mp
- * points. */
+/* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d). Element
+ * (ip + j, lp + q) is the covariance of output j at point i and output q at point l, in the product of their
+ * units. With `noisy`, of new observations. Only JOINT has covariances between outputs. Memory as for
+ * ct_gp_predict_full at mp points. */
 CT_API ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                          ct_tensor *covariance);
 
-/* Adds the rows X (k, d), Y (k, p) as ct_gp_append, with NaN as in ct_outputs_new; noise as there, for EACH
- * and SHARED. On failure nothing has changed. */
+/* Adds the rows X (k, d), Y (k, p) as ct_gp_append does, with NaN as in ct_outputs_new, and with noise for
+ * EACH and SHARED. On failure nothing changes. */
 CT_API ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y,
                                    const ct_tensor *noise);
 
-/* One file for all outputs, with a shared factor once; options as in ct_gp_save_with. One output is saved as
- * a model's file. ct_outputs_load reads both; loading SHARED and JOINT computes a factor that was left out
- * when it is first needed. Errors as those of ct_gp_save and ct_gp_load. */
+/* Saves all outputs in one file, with a shared factor only once; options as in ct_gp_save_with. A single
+ * output is saved as a model's file. ct_outputs_load reads both. A factor that was left out is computed when
+ * it is first needed. Errors as for ct_gp_save and ct_gp_load. */
 CT_API ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_options *options);
 CT_API ct_outputs *ct_outputs_load(ct_device *device, const char *path);
 

@@ -8,7 +8,7 @@
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"
-/* With categories: an offset for each level, and functions of the numbers that levels share in part. */
+/* With categories: an offset for each level, and functions of the numbers that the levels partly share. */
 #define LEVELS     "scale * category(ard)"
 #define ROUGH_EACH LEVELS " + " ROUGH " * category(ard)"
 #define BOTH_EACH  LEVELS " + (" BOTH ") * category(ard)"

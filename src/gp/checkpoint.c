@@ -100,9 +100,7 @@ static ct_status read_file(ct__checkpoint *c, ct_device *device, const char *pat
     if (version != VERSION)
         return refuse(device, CT_EFORMAT, path,
                       "a checkpoint of another version of this library: give the checkpoint another name");
-    if (!good)
-        return refuse(device, CT_EFORMAT, path,
-                      "the checkpoint is damaged: remove it, and the fit begins anew");
+    if (!good) return refuse(device, CT_EFORMAT, path, "the checkpoint is damaged: remove it to begin anew");
     if (found != print)
         return refuse(device, CT_EINVAL, path,
                       "a checkpoint of other data, kernels or options: give the checkpoint another name, or "

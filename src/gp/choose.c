@@ -37,9 +37,10 @@ static ct_status order_candidates(choosing *c, ct_device *device)
         int j = t[k].from ? k - 1 : -1;
         while (j >= 0 && strcmp(t[k].from, t[j].kernel) != 0) j--;
         if (t[k].from && j < 0)
-            return ct_device_fail(device, CT_EINVAL,
-                                  "ct_gp_choose: candidate %d begins from \"%.200s\", which is not before it",
-                                  k, t[k].from);
+            return ct_device_fail(
+                device, CT_EINVAL,
+                "ct_gp_choose: candidate %d begins from \"%.200s\", which is not an earlier one", k,
+                t[k].from);
         c->from[k] = j;
         c->round[k] = j < 0 ? 0 : c->round[j] + 1;
     }

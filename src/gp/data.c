@@ -3,7 +3,7 @@
 
 #include "gp/model/model.h"
 
-/* The rows and columns that callers meet. */
+/* The rows and columns of X that callers see (ct__lens). */
 static ct_status give_X(ct_gp *gp, ct_tensor *out)
 {
     double *x = ct__gp_doubles(gp->X);

@@ -148,7 +148,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
         if (gp->trend && !(variance[row] * room[i * b + i] <= most))
             s = ct_device_fail(
                 gp->device, CT_ENUMERIC,
-                "row %lld cannot be left out with its fold, which alone tells a coefficient of "
+                "row %lld cannot be left out with its fold, which alone determines a coefficient of "
                 "the mean",
                 (long long)row);
         else if (!(variance[row] > 0 && isfinite(variance[row]) && isfinite(error[row])))

@@ -9,7 +9,7 @@
 #include "gp/factor/packed.h"
 #include "gp/model/trend.h"
 
-/* y, α and q, n numbers each, as part[0..3); freed by part[0]. */
+/* y, α and q, n numbers each, in part[0..3). Free part[0]. */
 static ct_status parts_of(ct_gp *gp, double *part[3])
 {
     part[0] = NULL;

@@ -86,7 +86,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     if (!s) s = ct__target_sum_slopes(&fresh);
     fresh.trend = NULL;
-    fresh.shared = NULL; /* the outputs have their own */
+    fresh.shared = NULL; /* outputs/ sets its own */
     fresh.in_grid = 0;
     fresh.H = fresh.detrended = NULL;
     if (!s && gp->basis) s = ct__trend_make(&fresh, false);
@@ -127,7 +127,7 @@ static ct_status check_alone(const ct_gp *gp, const char *who)
     if (gp->lens) return ct__lens_refuse(gp, who, "ct_outputs_append adds rows to all outputs");
     if (ct__group_is_one(gp->options.group)) return CT_OK;
     return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                          "%s: a model over many processes keeps its rows: make a new one", who);
+                          "%s: the rows of a model over many processes cannot change: make a new one", who);
 }
 
 static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)

@@ -12,11 +12,11 @@
 
 enum {
     MOST_ROWS = 2000,
-    MOST_CYCLES = 4000, /* in the span */
+    MOST_CYCLES = 4000, /* per span */
     FEWEST_TIMES = 16,
     DEGREE = 3,     /* of the trend */
     HARMONICS = 3,  /* waves that belong to a season, with its own */
-    RESOLUTION = 4, /* frequencies per cycle in the span */
+    RESOLUTION = 4, /* frequencies per cycle per span */
     AROUND = 48,    /* frequencies that determine a background */
     COLUMNS = DEGREE + 1 + 2 * HARMONICS * CT_SEASONS
 };
@@ -78,7 +78,7 @@ double ct__shortest_period(int64_t n, double *x)
     return count + 1 < FEWEST_TIMES ? 0 : 2 * median(x, count);
 }
 
-/* The highest frequency that the rows' times can tell, in cycles in the span; 0 for few different times. */
+/* The highest frequency that the rows' times can resolve, in cycles per span; 0 if few times differ. */
 static double highest_frequency(int64_t n, const double *row, double *time)
 {
     for (int64_t i = 0; i < n; i++) time[i] = row[2 * i];

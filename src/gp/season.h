@@ -21,19 +21,19 @@ typedef struct ct__series {
 /* Adds v (n), at q[columns], to the basis unless the basis spans it, and updates r. Overwrites v. */
 void ct__series_join(ct__series *s);
 /* power[k] = 1 - |r - its fit|² / |r|² for the best basis + a cos ωt + b sin ωt with ω = 2π (first + k step),
- * k < m. 0 where the wave is the basis's, or nothing is left of r.
+ * k < m; 0 if the basis spans the wave, or nothing is left of r.
  *     c, s: cos ωt and sin ωt without the basis,   Y_c = Σ r c, ..., C = Σ c², S = Σ s², X = Σ c s
  *     power = (S Y_c² + C Y_s² - 2 X Y_c Y_s) / (C S - X²) |r|²      [Zechmeister & Kürster 2009, eqs 4-5]
- * where theirs has a constant for the basis. */
+ * where theirs has a constant as the basis. */
 void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power);
-/* ct_find_seasons of finite numbers. */
+/* ct_find_seasons for finite numbers. */
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count);
 
-/* Twice the median distance of neighbours: data at these x cannot tell a shorter period from a longer one. 0
- * for few different x. Sorts and overwrites x. */
+/* The shortest period that data at these x can resolve, twice the median distance of neighbours; 0 if few x
+ * differ. Sorts and overwrites x. */
 double ct__shortest_period(int64_t n, double *x);
-/* ct_find_seasons of the transformed y. */
+/* ct_find_seasons for the transformed y. */
 ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
                               ct_transform_kind transform, ct_season season[CT_SEASONS], int *count);
 

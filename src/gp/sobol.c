@@ -8,7 +8,7 @@
 
 #include "gp/model/model.h"
 
-/* N points and f at them, in one block, freed by A. */
+/* N points and f at them, in one block that begins at A. */
 typedef struct sample {
     ct_gp *gp;
     int64_t n;                 /* N */

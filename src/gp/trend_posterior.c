@@ -9,7 +9,7 @@
 
 #include "gp/model/trend.h"
 
-/* [M w] of the factor, (p, p + 1), from malloc; NULL with the reason on the device. */
+/* [M w] of the factor, (p, p + 1); NULL with the reason on the device. Free with free. */
 static double *ends_of(const ct_gp *gp)
 {
     ct_tensor *part = ct_tensor_slice(gp->factor.trend, 1, gp->n, ct_tensor_dim(gp->factor.trend, 1), 1);
@@ -159,7 +159,7 @@ ct_status ct__trend_leave_out(ct_gp *gp, double *q)
         for (int64_t k = 0; k < p; k++) q[i] -= G[k * width + i] * G[k * width + i];
         if (!(q[i] > same * whole))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
-                               "row %lld cannot be left out: it alone tells a coefficient of the mean",
+                               "row %lld cannot be left out: it alone determines a coefficient of the mean",
                                (long long)i);
     }
     free(G);

@@ -50,8 +50,8 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
     }
 }
 
-/* The same for the noise: multiplies every variance by c; of CT_NOISE_INPUTS changes the level only. False if
- * the parameters cannot do this. */
+/* The powers for the noise, which multiply every variance by c; with CT_NOISE_INPUTS only that of the level.
+ * False if the parameters cannot do this. */
 static bool noise_able(const ct_gp *gp, double *power)
 {
     const ct_gp_noise kind = gp->options.noise;

@@ -54,9 +54,11 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     ct_view y = ct_result(c), V = ct__turned(ct_arg(c, 1), !(flags_of(ct_attr(c)) & PLAIN));
-    if (c->n_in == 3) ct_prim_copy(c, ct_arg(c, 2), y);
     ct_view x_m = blocks(ct_arg(c, 0), V.dim[0], V.dim[1]), y_m = blocks(y, V.dim[0], V.dim[2]);
-    ct_prim_gemm(c, 1, x_m, V, c->n_in == 3, y_m);
+    if (c->n_in == 3)
+        ct_prim_affine(c, x_m, V, blocks(ct_view_unsqueeze(ct_arg(c, 2), 0), V.dim[0], V.dim[2]), y_m);
+    else
+        ct_prim_gemm(c, 1, x_m, V, 0, y_m);
 }
 
 /* outer: D_m = u_mᵀ v_m    u: (B, M G)  v: (B, M F) -> D: (M, G, F);    ū_m = v_m D̄_mᵀ,  v̄_m = u_m D̄_m */

@@ -69,8 +69,11 @@ typedef struct ct_backend {
 
     /* Optional: what a backend can compute in one pass; else NULL. */
 
+    /* C = A B + D, with D of C's shape */
+    ct_status (*affine)(ct_device *dev, const ct_view *A, const ct_view *B, const ct_view *D, ct_view *C);
     /* ct_prim_sweep_blocks for a C (n, n), of which only the lower triangle is used, or for a packed C in a
-     * rectangle of n - n/2 rows, which may have more columns. z and diagonal are contiguous. */
+     * rectangle of n - n/2 rows, which may have more columns. z (n, k) has contiguous columns, one after the
+     * other; diagonal is contiguous. */
     ct_status (*packed_sweep)(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *C,
                               ct_view *z, ct_view *diagonal, ct_failure *failure);
     /* ct_prim_gaussians */

@@ -81,10 +81,12 @@ static void check_way(ct_call *c, int way, ct_view C, bool inverse)
     const double tolerance = dtype == CT_F64 ? 1e-13 : 1e-5;
     blocks b = room(c, way, dtype, n);
     ct_view L = ct_scratch(c, dtype, ct_shape2(n, n)), P = ct_scratch(c, dtype, ct_shape2(n, n)),
-            z = ct_scratch(c, dtype, ct_shape2(n, 1)), expected = ct_scratch(c, dtype, ct_shape2(n, 1)),
-            diagonal = ct_scratch(c, dtype, ct_shape1(n)), got = ct_scratch(c, dtype, ct_shape2(n, n));
-    ct_prim_fill(c, z, 1);
+            z = ct_view_transpose(ct_scratch(c, dtype, ct_shape2(2, n))),
+            expected = ct_scratch(c, dtype, ct_shape2(n, 2)), diagonal = ct_scratch(c, dtype, ct_shape1(n)),
+            got = ct_scratch(c, dtype, ct_shape2(n, n));
     ct_prim_fill(c, expected, 1);
+    ct_prim_copy(c, ct_view_slice(C, 1, 0, n > 0, 1), ct_view_slice(expected, 1, 1, 1 + (n > 0), 1));
+    ct_prim_copy(c, expected, z);
     ct_prim_fill(c, got, 0);
     move(c, &b, C, false);
     ct_prim_copy(c, C, L);
@@ -145,7 +147,7 @@ static void pivots_are_flagged(void **state)
 static void shapes_are_checked(void **state)
 {
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         ct_call *c = ct_scope_open(tape, "misfit");
         blocks b = room(c, PACKED, CT_F64, 4);
         ct_view z = ct_scratch(c, CT_F64, ct_shape2(4, 1)), diagonal = ct_scratch(c, CT_F64, ct_shape1(4));
@@ -154,6 +156,7 @@ static void shapes_are_checked(void **state)
         if (i == 2) diagonal = ct_scratch(c, CT_F64, ct_shape1(3));
         if (i == 3) b.B22 = ct_view_unsqueeze(b.B22, 0);
         if (i == 4) z = ct_scratch(c, CT_F32, ct_shape2(4, 1));
+        if (i == 5) z = ct_scratch(c, CT_F64, ct_shape2(4, 0));
         ct_prim_sweep_blocks(c, false, 0, b.B11, b.B21, b.B22, z, diagonal);
         assert_int_equal(ct_scope_close(c), i == 4 ? CT_EDTYPE : CT_ESHAPE);
         ct_tape_reset(tape);

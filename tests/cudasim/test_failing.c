@@ -60,6 +60,7 @@ static void fail_each_call(ct_tape *tape, const ct_op *op, const ct_sample *s)
     static outcome wanted, got;
     ct_device *device = ct_tape_device(tape);
     for (int round = 0; round < 2; round++) compute(&wanted, tape, op, s);
+    if (wanted.status == CT_EUNSUPPORTED) return; /* the op matrix knows which are for a CPU alone */
     assert_ok(wanted.status, wanted.message);
     ct_tape_reset(tape);
     ct_memory_trim(device);

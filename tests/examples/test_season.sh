@@ -43,6 +43,11 @@ ok 'a kernel without a part for it' '^n=140 ' \
     "$ctgp" fit days.csv --target sold --kernel 'scale * rbf' --model rbf.ctgp
 that 'has a hint' grep -qE \
     '^ctgp: the kernel has no part for it, such as scale \* periodic\(period=[67]\.[0-9]+\)$' err
+awk 'BEGIN { print "day,sold"
+    for (i = 0; i < 140; i++) printf "%d,%.6g\n", i, exp(3 * sin(0.8975979 * i)) }' >waves.csv
+ok 'a wave in the log of the target' '^n=140 ' \
+    "$ctgp" fit waves.csv --target sold --transform log --kernel 'scale * rbf' --model rbf.ctgp
+that 'has a hint of its strength there' grep -qE '^ctgp: day: season of [67]\.[0-9]+ \(power 0\.9[0-9]\)$' err
 ok 'among several columns' '^n=140 features=2' "$ctgp" fit heat.csv --target sold --model heat.ctgp
 that 'the time has a hint' grep -qx \
     'ctgp: the covariance is chosen without a part for it: --season date tries one' err

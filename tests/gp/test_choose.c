@@ -346,7 +346,7 @@ static void refusals(void **state)
            "a kernel each");
     refuse(&s, &(ct_gp_choose_options){ .candidates = unknown, .n_candidates = 2 }, CT_EINVAL, "matern32");
     refuse(&s, &(ct_gp_choose_options){ .candidates = itself, .n_candidates = 1 }, CT_EINVAL,
-           "not before it");
+           "not an earlier one");
     refuse(&s, &(ct_gp_choose_options){ .candidates = bad, .n_candidates = 2 }, CT_EFORMAT, "rbff");
     refuse(&s, &(ct_gp_choose_options){ .fit = { .restarts = INT32_MAX } }, CT_EINVAL, "option");
     refuse(&s, &(ct_gp_choose_options){ .fit = { .objective = 7 } }, CT_EINVAL, "option");

@@ -446,7 +446,7 @@ static void what_a_basis_does_not_go_with(void **state)
     ct_gp *gp = gp_of(&s, "rbf", &o);
     int64_t fold[ROWS] = { 0 };
     assert_failed(ct_gp_cross_validate(gp, fold, NULL, NULL, NULL), device, CT_ENUMERIC,
-                  "alone tells a coefficient of the mean");
+                  "alone determines a coefficient of the mean");
     ct_gp_free(gp);
     gp_data_free(&s);
 }

@@ -192,7 +192,7 @@ static void a_fold_that_tells_a_coefficient(void **state)
               *out = ct_empty(device, CT_F64, ct_shape1(20));
     ct_gp *gp = with(X, s.y, "rbf(dims=0)", &(ct_gp_options){ .mean = CT_MEAN_BASIS, .basis = "1 + x1" });
     assert_failed(ct_gp_cross_validate(gp, folds, out, NULL, NULL), device, CT_ENUMERIC,
-                  "row 2 cannot be left out with its fold, which alone tells a coefficient of the mean");
+                  "row 2 cannot be left out with its fold, which alone determines a coefficient of the mean");
     folds[2] = 0;
     assert_ok(ct_gp_cross_validate(gp, folds, NULL, out, NULL), ct_message(device));
     assert_ok(ct_read(out, v, sizeof v), ct_message(device));

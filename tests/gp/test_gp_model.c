@@ -119,13 +119,17 @@ static void columns_of_no_scale_are_refused(void **state)
         }
 }
 
-/* Fit and prediction stay within ct_gp_bytes_needed, which is little more than a triangle. */
+/* Fit and prediction stay within ct_gp_bytes_needed, which is little more than a triangle; of 600 rows a fit
+ * takes a square. */
 static void the_plan_is_kept(void **state)
 {
     (void)state;
-    const int64_t n = 700, m = 2000, d = 3;
-    for (int narrow = 0; narrow < 2; narrow++) {
-        ct_dtype dtype = narrow ? CT_F32 : CT_F64;
+    const int64_t m = 2000, d = 3;
+    assert_true(ct_gp_bytes_needed(600, d, CT_F64, true) > ct_gp_bytes_needed(601, d, CT_F64, true));
+    assert_true(ct_gp_bytes_needed(600, d, CT_F64, false) < ct_gp_bytes_needed(601, d, CT_F64, false));
+    for (int variant = 0; variant < 6; variant++) {
+        const int64_t n = (int64_t[]){ 600, 601, 700 }[variant / 2];
+        const ct_dtype dtype = variant % 2 ? CT_F32 : CT_F64;
         gp_data s = gp_data_new(device, dtype, n, d), points = gp_data_new(device, dtype, m, d);
         ct_tensor *variance = assert_tensor(ct_empty(device, dtype, ct_shape1(m)), device);
         ct_memory_trim(device);

@@ -443,7 +443,7 @@ static void levels_have_names(void **state)
         .noise = CT_NOISE_BY_LEVEL, .noise_levels = bad, .noise_column = &column, .rows_of_table = 9
     };
     assert_null(ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options));
-    assert_string_equal(ct_message(device), "noise_levels: row 2 is no code of a level of noise_column");
+    assert_string_equal(ct_message(device), "noise_levels: row 2 is not the code of a level of noise_column");
     options.noise_levels = code;
     for (int bare = 0; bare < 2; bare++) {
         ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options);
@@ -565,7 +565,8 @@ static void nonsense_is_refused(void **state)
     gp = reference_model(&noise_table[1], CT_F64);
     const double negative[NOISE_NEW] = { 2, -1, 3, 2 };
     ct_tensor *wrong = tensor(CT_F64, ct_shape1(NOISE_NEW), negative);
-    assert_failed(ct_gp_noise_at(gp, Xs, wrong, out), device, CT_EINVAL, "row 1 is -1, which is no variance");
+    assert_failed(ct_gp_noise_at(gp, Xs, wrong, out), device, CT_EINVAL,
+                  "row 1 is -1, which is not a variance");
     ct_gp_free(gp);
     ct_gp_free(plain);
     ct_release(X), ct_release(y), ct_release(levels), ct_release(few), ct_release(lacking),

@@ -288,7 +288,7 @@ static void bad_input_is_refused(void **state)
     REFUSED(X, NULL, CT_EINVAL, "Y is NULL", 0);
     REFUSED(Y, X, CT_EINVAL, "no kind 7", .kind = 7);
     const ct_column twice[] = { { .name = "a" }, { .name = "b" }, { .name = "a" } };
-    REFUSED(X, Y, CT_EINVAL, "output 2 has no name of its own", .outputs = twice);
+    REFUSED(X, Y, CT_EINVAL, "output 2 has no unique name", .outputs = twice);
     REFUSED(X, whole, CT_EDTYPE, "f64 or f32", 0);
     REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
     REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED,
@@ -298,7 +298,7 @@ static void bad_input_is_refused(void **state)
     REFUSED(X, Y, CT_EUNSUPPORTED, "transform", .kind = CT_OUTPUTS_SHARED,
             .model = { .transform = CT_TRANSFORM_LOG });
     REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
-    REFUSED(X, Y, CT_EUNSUPPORTED, "units of y", .kind = CT_OUTPUTS_SHARED,
+    REFUSED(X, Y, CT_EUNSUPPORTED, "given noise", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
     ct_tensor *few = ones(ct_shape1(3)), *many = ones(ct_shape1(2 * N));
     REFUSED(X, Y, CT_ESHAPE, "n numbers", .model = { .noise = CT_NOISE_GIVEN, .noise_variances = few });

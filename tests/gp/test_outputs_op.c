@@ -186,6 +186,40 @@ static void kronecker_refuses(void **state)
     }
 }
 
+/* An eigenvalue of K or B below zero is told. Their upper triangles are not read, recorded or not. */
+static void kronecker_reads_lower_triangles_of_covariances(void **state)
+{
+    (void)state;
+    if (!on_cpu()) return;
+    const double unread[] = { 2, NAN, 0.5, 1 }, indefinite[] = { 1, 2, 2, 1 },
+                 *cases[][2] = { { unread, unread }, { indefinite, unread }, { unread, indefinite } };
+    for (int i = 0; i < 3; i++) {
+        ct_tape *tape = ct_tape_new(device);
+        ct_tensor *t[] = { tensor(CT_F64, ct_shape2(2, 2), cases[i][0]),
+                           tensor(CT_F64, ct_shape2(2, 2), cases[i][1]), ones(ct_shape2(2, 2)),
+                           ones(ct_shape1(2)) };
+        ct_var in[4], by[2][4];
+        for (int j = 0; j < 4; j++) in[j] = ct_leaf(tape, t[j]), ct_release(t[j]);
+        ct_var v = ct_outputs_nlml_kronecker(in[0], in[1], in[2], in[3]);
+        for (int recorded = 0; recorded < 2 && !i; recorded++) {
+            const ct_status s = ct_grad(v, ct_scalar(tape, CT_F64, 1), in, by[recorded], 4,
+                                        recorded ? CT_GRAD_RECORD : CT_GRAD_KEEP);
+            assert_ok(s, ct_tape_message(tape));
+        }
+        for (int j = 0; j < 4 && !i; j++) {
+            double *x = gp_host(ct_value(by[0][j])), *y = gp_host(ct_value(by[1][j]));
+            for (int e = 0; e < (j < 3 ? 4 : 2); e++) assert_true(fabs(x[e] - y[e]) <= 1e-13);
+            free(x), free(y);
+        }
+        assert_true(isnan(ct_item(v)) == (i > 0));
+        assert_status(ct_tape_status(tape), i ? CT_ENUMERIC : CT_OK, ct_tape_message(tape));
+        if (i)
+            assert_non_null(
+                strstr(ct_tape_message(tape), i == 1 ? "eigenvalue 1 of K" : "eigenvalue 1 of B"));
+        ct_tape_free(tape);
+    }
+}
+
 /* -- memory ---------------------------------------------------------------------------------------------- */
 
 /* Value and gradients of the op with these inputs; with a kernel in[0] are its parameters. */
@@ -232,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_singular_covariance_is_flagged),
         cmocka_unit_test(kronecker_is_the_matrix),
         cmocka_unit_test(kronecker_refuses),
+        cmocka_unit_test(kronecker_reads_lower_triangles_of_covariances),
         cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);

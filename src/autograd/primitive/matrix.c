@@ -12,22 +12,40 @@ static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_vie
     return ct__spread_batch(c, room, out) ? room : NULL;
 }
 
+/* Whether C = A B fits. A and B may become views in room, with their batch broadcast to C's. */
+static bool match_product(ct_call *c, const ct_view **A, const ct_view **B, const ct_view *C, ct_view room[2])
+{
+    *A = spread_batch_to(c, *A, C, &room[0]);
+    *B = spread_batch_to(c, *B, C, &room[1]);
+    return *A && *B &&
+           ct_require(c,
+                      ct__dim(*A, -1) == ct__dim(*B, -2) && ct__dim(C, -2) == ct__dim(*A, -2) &&
+                          ct__dim(C, -1) == ct__dim(*B, -1),
+                      CT_ESHAPE, "the matrices of a product do not fit");
+}
+
 void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C)
 {
     ct_view room[2];
-    A = spread_batch_to(c, A, C, &room[0]);
-    B = spread_batch_to(c, B, C, &room[1]);
-    if (!A || !B) return;
-    if (ct__dim(A, -1) == ct__dim(B, -2) && ct__dim(C, -2) == ct__dim(A, -2) &&
-        ct__dim(C, -1) == ct__dim(B, -1))
-        CT__DO(c, gemm, alpha, A, B, beta, C);
-    else
-        ct_require(c, false, CT_ESHAPE, "the matrices of a product do not fit");
+    if (match_product(c, &A, &B, C, room)) CT__DO(c, gemm, alpha, A, B, beta, C);
 }
 
 void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C)
 {
     ct__gemm(c, alpha, &A, &B, beta, &C);
+}
+
+void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view C)
+{
+    ct_view room[2];
+    const ct_view *a = &A, *b = &B;
+    if (!match_product(c, &a, &b, &C, room) || !ct__one_floating(c, &D, &C) || !ct__spread(c, &D, &C)) return;
+    if (c->tape->device->backend->affine) {
+        CT__DO(c, affine, a, b, &D, &C);
+    } else {
+        ct_prim_copy(c, D, C);
+        CT__DO(c, gemm, 1, a, b, 1, &C);
+    }
 }
 
 void ct_prim_syrk(ct_call *c, double alpha, ct_view A, double beta, ct_view C)

@@ -94,7 +94,7 @@ static bool fit(ct_call *c, const blocks *C, const ct_view *z, const ct_view *di
            ct_require(c,
                       all[0]->ndim == 2 && all[1]->ndim == 2 && all[2]->ndim == 2 && z->ndim == 2 &&
                           diagonal->ndim == 1 && ct__dim(all[1], 0) == n2 && ct__dim(all[1], 1) == n1 &&
-                          z->dim[0] == n && z->dim[1] == 1 && diagonal->dim[0] == n,
+                          z->dim[0] == n && z->dim[1] > 0 && diagonal->dim[0] == n,
                       CT_ESHAPE, "the blocks of a matrix of %lld rows do not fit each other, or its vectors",
                       (long long)n);
 }
@@ -104,8 +104,8 @@ void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C1
 {
     const blocks C = { C11, C21, C22 };
     if (!fit(c, &C, &z, &diagonal)) return;
-    ct_view whole = rectangle_of(&C);
-    if (c->tape->device->backend->packed_sweep && whole.storage && ct__is_contiguous(&z) &&
+    ct_view whole = rectangle_of(&C), columns = ct_view_transpose(z);
+    if (c->tape->device->backend->packed_sweep && whole.storage && ct__is_contiguous(&columns) &&
         ct__is_contiguous(&diagonal)) {
         CT__DO(c, packed_sweep, z.dim[0], inverse, tolerance, &whole, &z, &diagonal, ct__call_failure(c));
         return;

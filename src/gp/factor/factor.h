@@ -15,15 +15,16 @@ typedef struct ct__system {
     ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */
     ct_view matrix;          /* scratch: the packed rectangle, or a square            */
     ct__packed C;            /* its blocks                                            */
-    ct_view alpha, diagonal; /* (n, 1): r, then C⁻¹r;  scratch (n): the diagonal of L */
+    ct_view alpha, diagonal; /* (n, p): r, then C⁻¹r;  scratch (n): the diagonal of L */
 } ct__system;
 
 /* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
  * succeeded. */
 double ct__gp_rounding(ct_dtype dtype);
-/* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, 1) becomes r, of n elements. in: theta,
- * X, r, noise. If `square`, a small matrix is stored as a square. On a grid (tiles/grid.h) the matrix is this
- * process's tiles, and the functions below are collective. */
+/* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, p), of contiguous columns, becomes r, which
+ * has as many elements. On a grid p is 1. in: theta, X, r, noise. If `square`, a small matrix is stored as a
+ * square. On a grid (tiles/grid.h) the matrix is this process's tiles, and the functions below are
+ * collective. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square, ct__grid grid);
 /* Builds C and factorises it: the matrix becomes L, or, with `inverse`, C⁻¹; alpha and diagonal are filled.
@@ -32,23 +33,23 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
 bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
 /* With C̄ = weight (M - uuᵀ), where the matrix holds M, as a rule C⁻¹:
  *     theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,  X_bar_i = 2 Σ_j C̄_ij ∂k(x_i, x_j)/∂x_i
- * No view for u (n): it is zero; for X_bar: not wanted. On a grid the weight is ½ and u is α. */
+ * No view for u (n): zero; for X_bar: not wanted. On a grid the weight is ½ and u is α. */
 void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
                          ct_view X_bar);
 
-/* The contraction of ct__system_contract for C̄ = weight (M - u uᵀ), where the symmetric M comes block by
- * block: those on its diagonal, and those on one side of it. */
+/* The contraction of ct__system_contract, with the symmetric M given block by block: the blocks on its
+ * diagonal, and those on one side of it. */
 typedef struct ct__slopes {
     const ct_cov_program *program;
-    ct_view theta, X, u; /* (P), (n, d), (n); no view for u: it is zero */
+    ct_view theta, X, u; /* (P), (n, d), (n); no view for u: zero */
     double weight;
     ct_view theta_bar, X_bar; /* (P), (n, d); no view for X_bar: not wanted */
 } ct__slopes;
 
 /* theta_bar = 0, X_bar = 0 */
 void ct__slopes_clear(ct_call *c, const ct__slopes *s);
-/* Adds the block M[row.., col..]. Beside the diagonal it stands for two. On it row == col, and only the lower
- * triangle is read. */
+/* Adds the block M[row.., col..]. An off-diagonal block counts twice. A diagonal block has row == col, and
+ * only its lower triangle is read. */
 void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int64_t col);
 
 #endif

@@ -75,8 +75,8 @@ void ct__copy_lower(ct_call *c, ct_view from, ct_view to)
     ct__copy_lower(c, ct_view_block(from, half, n, half, n), ct_view_block(to, half, n, half, n));
 }
 
-/* How many of `count` rows or columns from `at` of one triangle and `to_at` of another come before the end of
- * a block. */
+/* How many of `count` rows or columns, from `at` in one triangle and `to_at` in another, lie within one block
+ * of each. */
 static int64_t until_cut(const ct__packed *from, int64_t at, const ct__packed *to, int64_t to_at,
                          int64_t count)
 {
@@ -153,8 +153,8 @@ static void place(ct_call *c, ct_view part, ct_view out, int64_t col)
     ct_prim_copy(c, part, ct_view_slice(out, 1, col, col + ct_view_dim(part, 1), 1));
 }
 
-/* Rows `row`, ... of a block on the diagonal, to columns col, ... of out: the part below from transposes,
- * whose upper triangle is right, then the lower triangle row by row. */
+/* Copies rows `row`, ... of a symmetric block, which has its lower triangle, to columns col, ... of out. The
+ * columns from `row` on come from the transpose, whose wrong triangle is then overwritten row by row. */
 static void place_symmetric(ct_call *c, ct_view block, int64_t row, ct_view out, int64_t col)
 {
     int64_t end = row + ct_view_dim(out, 0), size = ct_view_dim(block, 0);

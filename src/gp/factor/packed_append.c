@@ -1,4 +1,4 @@
-/* Rows more:  S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ for B = k(X2, X1) L⁻ᵀ:  k n² + k² n operations */
+/* Appends rows: S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ for B = k(X2, X1) L⁻ᵀ: k n² + k² n operations */
 #include <cotangent/op.h>
 
 #include "packed.h"

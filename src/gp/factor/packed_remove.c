@@ -1,13 +1,13 @@
-/* Rows less: the rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still
- * have K Kᵀ = L'L'ᵀ. Rotations of pairs of columns make W zero:
+/* Removes rows. Let K = [L_s W] be the rows of L that stay, L_s their columns that stay, and W those that go.
+ * The new factor L' satisfies L'L'ᵀ = K Kᵀ, and rotations of pairs of columns make W zero:
  *
  *     K Q = [L' 0],  Q orthogonal                                     [Golub & Van Loan 2013, §6.5.4]
  *
- * L_s is a triangle, and column t of W is zero above the row that has gone. So FEW columns of W are taken at
- * a time, against the columns J of the triangle from there on:
+ * L_s is a triangle, and column t of W is zero above removed row t. FEW columns of W are eliminated at a
+ * time, with blocks J of the triangle's columns from that row on:
  *
  *     [L_JJ W_J] Q = [L'_JJ 0]      b(b + k) numbers, rotated on the host, where Q is collected
- *     [L_IJ W_I] Q = [L'_IJ W'_I]   a product for all rows I below: 2(b + k)² operations a row */
+ *     [L_IJ W_I] Q = [L'_IJ W'_I]   a product for all rows I below: 2(b + k)² operations per row */
 #include <math.h>
 
 #include "packed.h"
@@ -18,14 +18,14 @@ enum { BLOCK = 32, FEW = 16, MOST = BLOCK + FEW };
 
 typedef struct removal {
     int64_t n, count;
-    const int64_t *row; /* [count], ascending: those that go */
+    const int64_t *row; /* [count], ascending: the rows to remove */
 } removal;
 
-/* Stretch s of the rows that stay, 0 <= s <= count: from which row, to which; its rows move up by s. */
+/* First row, and end, of stretch s of the rows that stay, 0 <= s <= count. Its rows move up by s. */
 static int64_t begin_of(const removal *g, int64_t s) { return s ? g->row[s - 1] + 1 : 0; }
 static int64_t end_of(const removal *g, int64_t s) { return s < g->count ? g->row[s] : g->n; }
 
-/* L_s */
+/* to = L_s */
 static void copy_staying(ct_call *c, const removal *g, const ct__packed *L, const ct__packed *to)
 {
     for (int64_t a = 0; a <= g->count; a++)
@@ -57,8 +57,8 @@ static void rotate(double *restrict x, double *restrict y, int64_t count, double
     }
 }
 
-/* A: k columns of W, then b of L, of one block's rows, each with b numbers; they become 0 and L'. Q (k + b, k
- * + b), likewise by columns. */
+/* A: k columns of W, then b of L, in a block's b rows. They become 0 and L'. A and Q (k + b, k + b) are
+ * stored by columns. */
 static void reduce(double *A, int64_t k, int64_t b, double *Q)
 {
     int64_t all = k + b;
@@ -79,12 +79,12 @@ typedef struct work {
     ct_call *c;
     const ct__packed *L;
     int64_t m, k;         /* rows of L; columns of W at a time */
-    ct_view K, next;      /* (k + BLOCK, m): W, then columns of L, transposed; and what W becomes */
+    ct_view K, next;      /* (k + BLOCK, m): W, then columns of L, transposed; the new W */
     ct_view Q;            /* (k + BLOCK, k + BLOCK), by columns */
-    ct_view wide, wide_Q; /* f64: what goes to the host and back */
+    ct_view wide, wide_Q; /* f64: copies for the host */
 } work;
 
-/* [W L_JJ]ᵀ to the host, and L'_JJ and Q back. */
+/* Reads [W L_JJ]ᵀ to the host, and writes L'_JJ and Q back. */
 static void turn_diagonal(const work *w, int64_t j, int64_t b)
 {
     ct_call *c = w->c;
@@ -109,7 +109,7 @@ static void turn_diagonal(const work *w, int64_t j, int64_t b)
     ct_release(turn);
 }
 
-/* Rows r0..r1 below, on one side of n1. */
+/* Multiplies the rows r0..r1 below, on one side of n1, by Q. */
 static void turn_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r1)
 {
     int64_t k = w->k, all = k + b;
@@ -120,7 +120,7 @@ static void turn_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r
     ct_prim_gemm(w->c, 1, ct_view_block(w->Q, 0, k, 0, all), K, 0, ct_view_block(w->next, 0, k, r0, r1));
 }
 
-/* From column `first` on */
+/* Eliminates W with the columns from `first` on. */
 static void turn(work *w, int64_t first)
 {
     int64_t n1 = w->L->n1;

@@ -29,7 +29,7 @@ static bool sent(ct_group *g, int error)
 {
     char text[256] = "";
     if (error) g->transport->describe(error, text);
-    if (error) fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
+    if (error) fail(g, CT_EIO, "the processes of the group have lost contact: %s", text);
     return !g->status;
 }
 
@@ -186,7 +186,8 @@ ct_status ct__group_usable(const ct_group *g, ct_device *device)
 {
     if (g && g->status) return ct_device_fail(device, g->status, "%s", g->message);
     if (ct__group_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
-    return ct_device_fail(device, CT_EUNSUPPORTED, "many processes hold a model on their CPUs: open \"cpu\"");
+    return ct_device_fail(device, CT_EUNSUPPORTED,
+                          "a model over many processes must be on the CPU: open \"cpu\"");
 }
 
 void ct__group_enter(ct_group *g)

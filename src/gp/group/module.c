@@ -74,7 +74,7 @@ static int wait_all(ct__line *line)
     return error;
 }
 
-/* Counts of MPI are int, so a large message is sent in pieces. All but the last are waited for. */
+/* MPI's counts are int, so a large message is sent in pieces. Waits for all but the last. */
 static int broadcast(ct__line *line, void *data, size_t bytes, int root)
 {
     MPI_Request message;

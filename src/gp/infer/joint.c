@@ -1,7 +1,6 @@
-/* The likelihood of a joint model whose values are all there, by Kronecker products. Its rows are n points
- * with output 0, then the same points with output 1, ...; its kernel is a product of what reads the inputs
- * and what reads the output, so that with k the whole kernel, x_0 one of the points and c = k((x_0, 0), (x_0,
- * 0))
+/* The likelihood of a joint model without missing values, by Kronecker products. Its rows are n points with
+ * output 0, then the same points with output 1, and so on. Its kernel k is a product of a kernel of the
+ * inputs and one of the output. With one of the points as x_0 and c = k((x_0, 0), (x_0, 0)),
  *     C = B ⊗ K + diag(d) ⊗ I,   K_il = k((x_i, 0), (x_l, 0)) / c,   B_jq = k((x_0, j), (x_0, q)) */
 #include <cotangent/outputs.h>
 
@@ -12,11 +11,11 @@
 #include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
-/* -- whether it is one ----------------------------------------------------------------------------------- */
+/* -- recognising the grid -------------------------------------------------------------------------------- */
 
 enum { INPUTS = 1, OUTPUT = 2, ROWS = 4 };
 
-/* What node i looks at; `column` is that of the output. */
+/* What node i depends on; `column` is that of the output. */
 static int seen_by(const ct_cov_program *p, int32_t i, int64_t column)
 {
     const ct_cov_node *n = &ct_cov_nodes(p)[i];
@@ -39,7 +38,7 @@ static bool separable(const ct_cov_program *p, int32_t i, int64_t column)
     return n->code == CT_COV_PRODUCT && separable(p, n->left, column) && separable(p, n->right, column);
 }
 
-/* Whether the rows are that grid; x (N, d), level (N). */
+/* Whether the rows are the same points for each output; x (N, d), level (N). */
 static bool is_grid(const ct_gp *gp, const double *x, const double *level)
 {
     const int64_t p = gp->n_levels, n = gp->n / p, d = gp->d;
@@ -51,7 +50,7 @@ static bool is_grid(const ct_gp *gp, const double *x, const double *level)
     return true;
 }
 
-/* The point farthest from the average: not one where a linear kernel is 0. */
+/* The point farthest from the average, where a linear kernel is not 0. */
 static int64_t farthest(const double *x, int64_t n, int64_t d)
 {
     int64_t best = 0;
@@ -64,8 +63,8 @@ static int64_t farthest(const double *x, int64_t n, int64_t d)
     return best;
 }
 
-/* Whether the Kronecker products are less work. The whole matrix takes (n p)³ operations on all threads, the
- * eigenvectors as much as 20 n³ on one. A fit of few rows has one thread for each start. */
+/* Whether Kronecker products are less work. The whole matrix takes (n p)³ operations on all threads, the
+ * eigenvectors as much time as 20 n³ on one. A fit of few rows has one thread for each start. */
 static bool worth_it(const ct_gp *gp)
 {
     const double p = (double)gp->n_levels;

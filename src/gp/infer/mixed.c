@@ -194,7 +194,7 @@ static bool evaluate(problem *p)
 static ct_shape shape(ct_call *c)
 {
     ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
-    ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: ct_gp_nlml does, or one call for each member");
+    ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: use ct_gp_nlml, or one call for each member");
     ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
 }
@@ -284,7 +284,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     if (report) *report = unknown;
     ct_tape *tape = theta.tape;
     if (tape && ct_var_dtype(theta) != CT_F64)
-        ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
+        ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64: use ct_gp_nlml for f32");
     if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
     ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
     ct_var value = ct__cov_apply(&mixed_op, kernel, in, INPUTS);

@@ -55,8 +55,8 @@ static bool refused(ct_vjp *g, const ct__grid *grid)
 {
     if (grid->group)
         ct_tape_fail(ct_vjp_tape(g), CT_EUNSUPPORTED,
-                     "gp_posterior: over many processes neither the covariance's gradient nor second "
-                     "derivatives are there");
+                     "gp_posterior: over many processes there is no gradient of the covariance and no second "
+                     "derivative");
     return grid->group != NULL;
 }
 

@@ -2,13 +2,13 @@
  * adjoint:      C̄ = ½ v̄ (p C⁻¹ - AAᵀ);  noise_bar = diag C̄,  R̄ = v̄ A,  theta_bar and X_bar: C̄
  *               against the derivatives of k                     [Rasmussen & Williams 2006, eq. 5.9, §9.1]
  *
- * One factorisation for all columns of R. As in restricted.c the packed array holds L, from which A comes,
- * and then C⁻¹, which becomes C⁻¹ - AAᵀ/p for the gradient. */
+ * One factorisation, which carries all columns of R. For the gradient C⁻¹ becomes C⁻¹ - AAᵀ/p in place. */
 #include <cotangent/outputs.h>
 
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
+#include "gp/model/model.h"
 
 static bool wants_inverse(const ct_call *c)
 {
@@ -25,7 +25,7 @@ static ct_shape shape(ct_call *c)
     ct_require(c,
                ct_arg_ndim(c, CT__RESIDUAL) == 2 && ct_arg_dim(c, CT__RESIDUAL, 0) == n &&
                    ct_arg_dim(c, CT__RESIDUAL, 1) > 0,
-               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with a column at least",
+               CT_ESHAPE, "the residuals must be a matrix of %lld rows, with at least one column",
                (long long)n);
     ct_require(c, ct_arg_ndim(c, CT__NOISE) == 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
@@ -54,32 +54,21 @@ static void value(ct_call *c, ct_view R, ct_view A, ct_view diagonal, ct_view v)
 
 static void forward(ct_call *c)
 {
-    ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) }, R = in[CT__RESIDUAL];
+    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) }, R = in[CT__RESIDUAL];
     const int64_t n = ct_view_dim(R, 0), p = ct_view_dim(R, 1);
     const double weight = 0.5 * (double)p;
-    ct_view A_t = ct_scratch(c, R.dtype, ct_shape2(p, n)), A = ct_view_transpose(A_t),
-            z = ct_scratch(c, R.dtype, ct_shape2(n, 1)), zero = ct_scratch(c, R.dtype, ct_shape1(n));
-    ct_prim_fill(c, zero, 0);
-    in[CT__RESIDUAL] = zero; /* the sweep carries one column; it is not needed */
-    ct__system s = ct__system_of(c, ct_attr(c), in, z, true, (ct__grid){ 0 });
-    if (!ct__system_solve(c, &s, false)) {
+    const bool slopes = wants_inverse(c);
+    ct_view A_t = ct_scratch(c, R.dtype, ct_shape2(p, n)), A = ct_view_transpose(A_t);
+    ct__system s = ct__system_of(c, ct_attr(c), in, A, true, (ct__grid){ 0 });
+    if (!ct__system_solve(c, &s, slopes)) {
         ct__density_fail(c);
         return;
     }
-    ct_prim_copy(c, R, A);
-    ct__packed_solve(c, &s.C, 0, A_t);
-    ct__packed_solve_trans(c, &s.C, A_t);
-    ct_prim_map2(c, CT_MAP_add, A, z, A); /* NaN where the factorisation failed */
     value(c, R, A, s.diagonal, ct_result(c));
     ct__density_flag(c);
     if (ct_call_recorded(c)) ct_prim_copy(c, A, ct_result_at(c, ct__bar(CT__RESIDUAL)));
-    if (!wants_inverse(c)) return;
+    if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct_prim_fill(c, z, 0);
-    if (!ct__system_solve(c, &s, true)) {
-        ct__density_fail(c);
-        return;
-    }
     ct__packed_add_product(c, &s.C, -1 / (double)p, A_t);
     ct__packed_diagonal(c, &s.C, noise_bar);
     ct_prim_map1(c, CT_MAP_scale, (double[]){ weight, 0 }, noise_bar, noise_bar);
@@ -98,11 +87,23 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
 
 static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
 
-static const ct_op op = {
-    .name = "nlml_shared", .n_in = CT__DENSITY_INPUTS, .shape = shape, .forward = forward, .vjp = vjp
-};
+static void sample(ct_sample *s)
+{
+    const int64_t n = ct_sample_size(s);
+    ct_sample_unbatched(s);
+    ct__cov_sample(s, false);
+    ct_sample_uniform(s, CT__RESIDUAL, ct_shape2(n, 3), 0.5, 2);
+    ct_sample_uniform(s, CT__NOISE, ct_shape1(n % 2 ? n : 1), 0.3, 1);
+}
+
+const ct_op ct__op_nlml_shared = { .name = "nlml_shared",
+                                   .n_in = CT__DENSITY_INPUTS,
+                                   .shape = shape,
+                                   .forward = forward,
+                                   .vjp = vjp,
+                                   .sample = sample };
 
 ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var R, ct_var noise)
 {
-    return ct__cov_apply(&op, kernel, (ct_var[]){ theta, X, R, noise }, 4);
+    return ct__cov_apply(&ct__op_nlml_shared, kernel, (ct_var[]){ theta, X, R, noise }, 4);
 }

@@ -49,7 +49,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
                                  param->value, param->lower, param->upper,
                                  p->any_sign ? "" : ", the lower at least 0");
     if (!ct__prior_valid(&param->prior, !p->any_sign))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s: prior of kind %d with a = %g, b = %g is none", p->name,
+        return ct__kernel_refuse(k, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g", p->name,
                                  (int)param->prior.kind, param->prior.a, param->prior.b);
     ct__param_set(p, param);
     return CT_OK;
@@ -70,11 +70,10 @@ static ct_status bind_node(ct_kernel *k, kernel_node *n, int input_dims)
     const int columns = active(n, input_dims);
     for (int i = 0; i < n->n_dims; i++)
         if (n->dims[i] >= input_dims)
-            return ct__kernel_refuse(k, CT_EINVAL, "%s looks at column %d, the inputs have %d", name,
-                                     n->dims[i], input_dims);
+            return ct__kernel_refuse(k, CT_EINVAL, "%s reads column %d, the inputs have %d", name, n->dims[i],
+                                     input_dims);
     if (n->code == CT_COV_INDEX && columns != 1)
-        return ct__kernel_refuse(k, CT_EINVAL,
-                                 "index looks at one column, not %d: name it by dims=", columns);
+        return ct__kernel_refuse(k, CT_EINVAL, "index reads one column, not %d: name it by dims=", columns);
     if (n->code == CT_COV_INDEX && !n->levels)
         return ct__kernel_refuse(k, CT_EINVAL,
                                  "index does not know how many levels its column has: make the column a "

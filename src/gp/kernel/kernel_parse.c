@@ -140,7 +140,7 @@ static void options(ct__scan *p, kernel_node *n)
     if (n->code == CT_COV_INDEX && ct__kernel_levels_fault(n->levels, n->degree))
         ct__scan_fail(p, CT_EFORMAT, place, "%s", ct__kernel_levels_fault(n->levels, n->degree));
     if (n->code == CT_COV_INDEX && n->n_dims > 1)
-        ct__scan_fail(p, CT_EFORMAT, place, "index looks at one column, not %d", n->n_dims);
+        ct__scan_fail(p, CT_EFORMAT, place, "index reads one column, not %d", n->n_dims);
     if (p->status || n->n_length <= 1) return;
     if (!n->ard)
         ct__scan_fail(p, CT_EFORMAT, place, "%d lengthscales need ard", n->n_length);
@@ -193,7 +193,7 @@ static bool term(ct__scan *p, int front)
     return scale;
 }
 
-/* As term. */
+/* Reads a term or a sum in parentheses; as term. */
 static bool factor(ct__scan *p, int front)
 {
     if (!ct__scan_accept(p, '(')) return term(p, front);

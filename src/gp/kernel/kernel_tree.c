@@ -181,5 +181,5 @@ ct_status ct_kernel_status(const ct_kernel *k) { return k ? k->status : CT_ENOME
 
 const char *ct_kernel_message(const ct_kernel *k)
 {
-    return k ? k->message : "kernel: NULL: memory was exhausted while it was built, or none was given";
+    return k ? k->message : "the kernel is NULL: memory was exhausted while building it, or none was given";
 }

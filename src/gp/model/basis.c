@@ -21,7 +21,7 @@ static bool is_plain(char c)
            c == '.' || (unsigned char)c >= 128;
 }
 
-/* Whether the token at `text`, in quotes if it begins so, is the name. */
+/* Whether the token from `text` to `end`, possibly in quotes, is the name. */
 static bool is_name(const char *text, const char *end, const char *name)
 {
     const bool quoted = *text == '"';
@@ -33,7 +33,7 @@ static bool is_name(const char *text, const char *end, const char *name)
     return !*name;
 }
 
-/* The place behind a token of a name; `text` where there is none. */
+/* The end of the name at `text`; `text` if there is none. */
 static const char *behind_name(const char *text)
 {
     const char *end = text;

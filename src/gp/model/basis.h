@@ -6,7 +6,7 @@
 
 enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
 
-/* Π_k x_column[k]^power[k], columns rising; no factors: 1. */
+/* Π_k x_column[k]^power[k], columns ascending; 1 if there are no factors. */
 typedef struct ct__term {
     int factors, column[CT__BASIS_DEGREE], power[CT__BASIS_DEGREE];
 } ct__term;
@@ -19,12 +19,13 @@ typedef struct ct__basis {
 /* Reads
  *     basis  = term { "+" term }        term  = factor { "*" factor }
  *     factor = "1" | column [ "^" power ]
- * A column is one of columns[0..d) by its name, in double quotes unless it consists of letters, digits, "_"
- * and "."; or x0, x1, ..., unless a column has that name. columns = NULL: only these. On CT_EFORMAT `message`
- * has three lines: what is wrong, the text, and a caret under the place. */
+ * A column is the name of one of columns[0..d), in double quotes unless it consists of letters, digits, "_"
+ * and "."; or x0, x1, ..., unless a column has that name. With columns = NULL only x0, x1, ... are known. On
+ * CT_EFORMAT `message` has three lines: the reason, the text, and a caret under the place. */
 ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d, ct__basis *b,
                           char message[CT__BASIS_MESSAGE]);
-/* Text that parses to the same, as snprintf writes it: of one term, of all with columns = NULL. */
+/* Text that parses to the same term, or with columns = NULL to the same basis. Size and result as for
+ * snprintf. */
 size_t ct__term_print(const ct__term *t, const ct_column *columns, char *text, size_t size);
 size_t ct__basis_print(const ct__basis *b, char *text, size_t size);
 

@@ -1,4 +1,4 @@
-/* What a model's columns stand for: d inputs, then the output, with all their texts in one block. */
+/* The descriptions of a model's columns: d inputs, then the output, with all their texts in one block. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ size_t ct__gp_longest_text(const ct_gp *gp)
 
 /* -- a copy ---------------------------------------------------------------------------------------------- */
 
-/* Where the next pointers and texts go; NULL while their sizes are added up. */
+/* Where the next pointers and texts go; NULL while only their sizes are added up. */
 typedef struct block {
     const char **pointers;
     char *text;
@@ -117,7 +117,7 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
     gp->options.output = columns ? columns + gp->d : NULL;
 }
 
-/* One column is the output of no inputs. */
+/* A single column is copied as the output of no inputs. */
 ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column)
 {
     ct_column *copy = NULL;

@@ -1,9 +1,9 @@
-/* Copies of a model, which share its data. */
+/* Copies of a model that share its data. */
 #include <string.h>
 
 #include "trend.h"
 
-/* t on that device: itself, or a view of its elements; NULL for NULL. */
+/* t on that device: t itself, or a view of its elements; NULL for NULL. */
 static ct_tensor *shared(ct_device *device, ct_tensor *t)
 {
     if (!t || ct_tensor_device(t) == device) return ct_retain(t);

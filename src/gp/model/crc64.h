@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* That of some bytes, `crc`, and then of more; 0 is that of none. */
+/* Continues the CRC `crc` with more bytes; it is 0 for no bytes. */
 static inline uint64_t ct__crc64_more(uint64_t crc, const void *data, size_t bytes)
 {
     const uint64_t reflected = 0xc96c5795d7870f42u;

@@ -1,7 +1,7 @@
 /* A term of a basis in standardised inputs. A column is x = shift + scale s = c (u + v s) with |u| + v = 1,
  * and by the binomial theorem
  *     Π x^a = Π c^a · Π Σ_j (a over j) u^(a-j) v^j s^j
- * where all coefficients behind Π c^a are at most 1. */
+ * where all coefficients after Π c^a are at most 1. */
 #include "trend.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ double ct__term_size(const ct_gp *gp, const ct__term *t)
     return size > 1e-300 ? size : 0;
 }
 
-/* The index of a monomial, which is added where it is not there; -1 if there are too many. */
+/* The index of a monomial, which is added if it is new; -1 if there are too many. */
 static int64_t index_of(ct__trend *t, const ct__term *m)
 {
     int64_t k = 0;
@@ -26,8 +26,8 @@ static int64_t index_of(ct__trend *t, const ct__term *m)
     return k;
 }
 
-/* Adds the expansion of Π (u + v s)^power to the coefficients e (NULL: only lists its monomials), factor by
- * factor from k on: m and `weight` are of those before. False if there are too many monomials. */
+/* Adds the expansion of Π (u + v s)^power to the coefficients e (NULL: only lists its monomials), recursively
+ * from factor k on; m and `weight` come from the factors before. False if there are too many monomials. */
 static bool expand(const ct_gp *gp, ct__trend *t, const ct__term *h, int k, ct__term m, double weight,
                    double *e)
 {

@@ -3,11 +3,11 @@
  *     magic "\211CTGP\r\n\032", u32 version, u32 dtype
  *     i64 n, d;  u32 mean, noise, standardize
  *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
- *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
- *             text levels[n_levels];  text kernel
+ *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, for a category
+ *             i64 n_levels, text levels[n_levels];  text kernel
  *     from version 5 on: text noise_column, from version 7 on with the u32 kind and the levels of a column,
  *             i64 n_levels, f64 levels[n_levels];  from version 7 on: i64 rows_of_table
- *     text basis, where mean is CT_MEAN_BASIS
+ *     text basis, if mean is CT_MEAN_BASIS
  *     from version 9 on: u32 transform, f64 least
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
@@ -15,8 +15,8 @@
  *             evaluations, best, starts, u32 precision, f64 objective_error;
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
- *     in dtype: X (n d), y (n), given noise (n, where options.noise says so; of levels their i64 indices);
- *             alpha (n), lower triangle of L by rows; versions 4, 6, 8 and 10 are files without a factor
+ *     in dtype: X (n d), y (n), given noise (n, if options.noise needs it; for levels their i64 indices);
+ *             alpha (n), lower triangle of L by rows; versions 4, 6, 8 and 10 have no factor
  *     u64 CRC-64 of all before */
 #include "layout.h"
 
@@ -85,7 +85,7 @@ static void levels(ct__stream *s, ct_column *c)
     for (int64_t i = 0; i < n && !s->bad; i++) text(s, &level[i]);
 }
 
-/* What every column has beside its name. */
+/* The kind and levels of a column. */
 static void kind(ct__stream *s, ct_column *c)
 {
     c->kind = (ct_column_kind)ct__stream_small(s, (int)c->kind, CT_COLUMN_TIME);
@@ -111,7 +111,7 @@ void ct__model_column_drop(const ct_column *c)
     free((void *)(uintptr_t)c->name);
 }
 
-/* Each text in memory of its own first, then all in the model's block. */
+/* Reads each text into its own memory, then copies all into the model's block. */
 static void read_columns(ct__stream *s, ct_gp *gp)
 {
     ct_column *c = ct__gp_alloc(s->device, (uint64_t)gp->d + 1, sizeof *c), *copy = NULL;
@@ -128,7 +128,7 @@ static void read_columns(ct__stream *s, ct_gp *gp)
     free(c);
 }
 
-/* An empty name: there is no such column. */
+/* An empty name means that there is no such column. */
 static void noise_column(ct__stream *s, ct_gp *gp)
 {
     ct_column c = { .name = s->reading ? NULL : "" };
@@ -140,7 +140,7 @@ static void noise_column(ct__stream *s, ct_gp *gp)
     ct__model_column_drop(&c);
 }
 
-/* The levels rise. A fingerprint has no version, and needs none of this. */
+/* The levels are ascending. A fingerprint (version 0) needs none of this. */
 static void noise(ct__stream *s, ct_gp *gp)
 {
     if (s->version < CT__COLUMNS) return;
@@ -160,7 +160,7 @@ static void noise(ct__stream *s, ct_gp *gp)
         s->bad = !isfinite(gp->level[k]) || (k && !(gp->level[k - 1] < gp->level[k]));
 }
 
-/* A fingerprint, which has no version, has it where there is one. */
+/* A fingerprint (version 0) includes the transform only if there is one. */
 static void transform(ct__stream *s, ct_gp *gp)
 {
     ct_transform *t = &gp->transform;
@@ -236,8 +236,7 @@ void ct__model_body(ct__stream *s, ct_gp *gp)
 {
     unsigned char zero[8] = { 0 };
     results(s, gp);
-    ct__stream_bytes(s, zero,
-                     (8 - (s->before + s->at) % 8) % 8); /* so that what follows lies aligned in memory */
+    ct__stream_bytes(s, zero, (8 - (s->before + s->at) % 8) % 8); /* aligns the arrays that follow */
     ct__model_data(s, gp);
     if (s->version >= CT__BARE && s->version % 2 == 0) return;
     if (s->reading && !ct__group_is_one(gp->options.group)) return;

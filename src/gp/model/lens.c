@@ -1,4 +1,4 @@
-/* A model of pairs (x, output) as a model of one output. */
+/* A model of pairs (x, output), shown as a model of one output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ ct_status ct__lens_set(ct_gp *gp, int64_t code)
 int64_t ct__lens_row(const ct_gp *gp, int64_t i)
 {
     if (!gp->lens) return i;
-    int64_t first = 0, end = gp->lens->n; /* of the numbers that it may be */
+    int64_t first = 0, end = gp->lens->n; /* of the candidates */
     while (first < end) {
         const int64_t k = first + (end - first) / 2;
         if (gp->lens->row[k] < i)

@@ -1,4 +1,4 @@
-/* Models from files. */
+/* Loads models from files. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static bool finite_positive(const double *v, int64_t count, bool positive)
     return true;
 }
 
-/* Kernel from its text, with the parameters of the file. */
+/* The kernel from its text, with the parameters from the file. */
 static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
 {
     gp->kernel = ct_kernel_parse(kernel);
@@ -28,7 +28,7 @@ static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
         s->bad = ct__gp_check_param(gp, i, &gp->param[i]) || ct__gp_pass_on(gp, i);
 }
 
-/* The indices of levels lie in the list. */
+/* The indices of levels must lie in the list. */
 static void check_levels(ct__stream *s, const ct_gp *gp)
 {
     double *index = s->bad ? NULL : ct__gp_doubles(gp->given);
@@ -38,7 +38,7 @@ static void check_levels(ct__stream *s, const ct_gp *gp)
     free(index);
 }
 
-/* What the likelihood has from the transform. */
+/* The transform's part of the likelihood. */
 static void restore_slopes(ct__stream *s, ct_gp *gp)
 {
     const ct_status status = ct__target_sum_slopes(gp);
@@ -46,7 +46,7 @@ static void restore_slopes(ct__stream *s, ct_gp *gp)
     s->no_memory = status == CT_ENOMEM;
 }
 
-/* The basis on the data, and what goes with the factor. */
+/* The basis on the data, and the trend's part of the factor. */
 static void restore_trend(ct__stream *s, ct_gp *gp)
 {
     ct_status status = ct__trend_make(gp, false);
@@ -96,7 +96,8 @@ ct_gp *ct__model_read(ct__stream *s, const char *path, ct_group *group)
     ct__model_header(s, &dtype, &n, &d, &options);
     if (options.mean == CT_MEAN_BASIS && !ct__group_is_one(group)) {
         ct_device_fail(s->device, CT_EUNSUPPORTED,
-                       "%.200s: a model with a basis is not for many processes: load it in one", path);
+                       "%.200s: a model with a basis cannot be loaded by many processes: load it in one",
+                       path);
         return NULL;
     }
     const uint64_t left = ct__stream_left(s);
@@ -145,8 +146,8 @@ void ct__stream_close(ct__stream *s)
     free(s->data);
 }
 
-/* A checksum that is wrong says more than what was wrong before it. In a group process 0 alone reads so far.
- */
+/* A wrong checksum takes precedence over earlier faults, as it explains them. In a group only process 0 reads
+ * it. */
 static ct_gp *read_file(ct__stream *s, const char *path, ct_group *group)
 {
     ct_gp *gp = ct__model_read(s, path, group);

@@ -1,4 +1,4 @@
-/* What a model takes and gives back: memory of host and device, its tape's failures, its factor. */
+/* A model's memory on host and device, its tape's failures, its factor. */
 #include <stdlib.h>
 
 #include "gp/factor/factor.h"
@@ -23,8 +23,8 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX) return UINT64_MAX;
     uint64_t size = dtype == CT_F32 ? 4 : 8, rows = (uint64_t)n, cols = (uint64_t)d;
     if (rows && (cols + 64) > UINT64_MAX / 64 / rows) return UINT64_MAX;
-    /* one packed triangle or small square, and beside it a panel: of the sweep, then of the contraction or
-     * the prediction */
+    /* a packed triangle or a small square, and the larger of two panels: the sweep's, and that of contraction
+     * or prediction */
     ct_shape matrix = fitting && n <= CT__SQUARE ? ct_shape2(n, n) : ct__packed_shape(n);
     uint64_t triangle = (uint64_t)matrix.dim[0] * (uint64_t)matrix.dim[1];
     uint64_t pivots = rows <= 300 ? 128 : rows <= 1500 ? 192 : 384, sweep = (rows + 4 * pivots) * pivots;

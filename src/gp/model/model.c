@@ -85,14 +85,14 @@ ct_status ct__gp_list_params(ct_gp *gp)
     return CT_OK;
 }
 
-/* -- what a model is ------------------------------------------------------------------------------------- */
+/* -- properties ------------------------------------------------------------------------------------------ */
 
 int64_t ct_gp_points(const ct_gp *gp) { return gp ? ct__gp_rows(gp) : 0; }
 bool ct_gp_has_factor(const ct_gp *gp) { return gp && gp->factor.ready; }
 int64_t ct_gp_dims(const ct_gp *gp) { return gp ? ct__gp_cols(gp) : 0; }
 ct_dtype ct_gp_dtype(const ct_gp *gp) { return gp ? gp->dtype : CT_F64; }
 ct_device *ct_gp_device(const ct_gp *gp) { return gp ? gp->device : NULL; }
-/* Of one output's noise nothing is told by row. */
+/* The noise of one output is the same in all its rows. */
 ct_gp_options ct_gp_get_options(const ct_gp *gp)
 {
     ct_gp_options o = gp ? gp->options : (ct_gp_options){ 0 };

@@ -1,9 +1,9 @@
 /* A model's internals, shared by the files that fit it, predict with it and save it.
  *
  * The parameters have three sets of coordinates:
- *     v   values in the units of the data: the public API and ct_param have these
- *     s   values of the standardised problem, which go on the tape: s = (v - origin) / unit
- *     z   the optimiser's values: log s for positive parameters, s for the others */
+ *     v   in the units of the data, for the public API and ct_param
+ *     s   of the standardised problem, for the tape: s = (v - origin) / unit
+ *     z   of the optimiser: log s for positive parameters, s for the others */
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
@@ -21,7 +21,7 @@ typedef struct ct__gp_factor {
     double jitter, nlml;  /* in s coordinates; of y as given                             */
     /* With a trend (trend.h): (p, n + p + 1), [G M w] with M Mᵀ = HᵀC⁻¹H, G = M⁻¹HᵀC⁻¹ and w = G r. */
     ct_tensor *trend;
-    double restricted; /* what nlml has beside ½ rᵀα + Σ log L_ii + n/2 log 2π and ct__target_volume */
+    double restricted; /* the terms of nlml besides ½ rᵀα + Σ log L_ii + n/2 log 2π and ct__target_volume */
 } ct__gp_factor;
 
 struct ct_gp {
@@ -32,17 +32,17 @@ struct ct_gp {
     int64_t n, d;
     ct_dtype dtype;
     ct_tensor *X, *y; /* standardised: (n, d); (n, 1) */
-    /* (n), or NULL: of each row its noise variance, standardised, or the index of its level, i64 */
+    /* (n), or NULL: the noise variance of each row, standardised, or the index of its level, i64 */
     ct_tensor *given;
-    double given_mean; /* of the variances */
-    double *level;     /* [n_levels], rising; NULL without CT_NOISE_BY_LEVEL */
+    double given_mean; /* the average of these variances */
+    double *level;     /* [n_levels], ascending; NULL without CT_NOISE_BY_LEVEL */
     int64_t n_levels;
-    char *basis; /* of the trend, in x0, x1, ...; NULL: none. What follows belongs to the rows. */
+    char *basis; /* of the trend, in x0, x1, ...; NULL: none. The next three belong to the rows. */
     struct ct__trend *trend;
-    ct_tensor *H, *detrended; /* (n, p), the basis; (n, 1), y without its least squares in H */
+    ct_tensor *H, *detrended; /* (n, p), the basis; (n, 1), y minus its least squares in H */
     /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
-    double y_shift, y_scale, y_spread;             /* of g(y), as all that the model knows */
+    double y_shift, y_scale, y_spread;             /* of g(y), as everything in the model */
     ct_transform transform;                        /* z = g(y) */
     double log_slopes;                             /* Σ log g'(y_i) */
     ct_param *param;                               /* [n_params] */
@@ -51,19 +51,18 @@ struct ct_gp {
     ct_column *column;       /* [d + 1]: the inputs, then the output; options has them */
     ct_column *noise_column; /* a block of its own, or NULL; options has it */
     ct__gp_factor factor;
-    /* Of the model of several outputs (outputs/): of standardised outputs (n, p) whose likelihoods the
-     * objective adds up, instead of y's; NULL: none. And what the units of its outputs add to every
-     * likelihood. */
+    /* For several outputs (outputs/): the standardised outputs (n, p) whose likelihoods the objective adds
+     * up, instead of that of y; NULL: none. log_units is what their units add to every likelihood. */
     ct_tensor *shared;
     double log_units;
-    int64_t in_grid, pivot; /* infer/joint.c: outputs whose likelihood is one of Kronecker products, or 0 */
+    int64_t in_grid, pivot; /* infer/joint.c: outputs in a likelihood by Kronecker products, or 0 */
     struct ct__lens *lens;  /* NULL: none */
-    ct_gp_mixed mixed;      /* of the last evaluation in mixed precision */
+    ct_gp_mixed mixed;      /* report of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
 };
 
-/* A collective call on a model, in its group (mpi/group.h). */
+/* Begins and ends a collective call on a model (group/group.h). */
 static inline void ct__gp_enter(const ct_gp *gp) { ct__group_enter(gp->options.group); }
 static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
 {
@@ -72,39 +71,41 @@ static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
 
 /* -- memory.c -------------------------------------------------------------------------------------------- */
 
-/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the
- * remedy, and f32 where that is to be had (`narrower`) and half of the bytes would do. */
+/* CT_ENOMEM if `bytes` more than now would exceed the device's limit. The message names the remedy, and also
+ * f32 if the caller can use it (`narrower`) and half of the bytes would fit. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
-/* The grid of the model's group, the factor on it, and what a process needs for a factor or a likelihood. */
+/* The grid of the model's group, the factor on it, and the bytes a process needs for a factor or a
+ * likelihood. */
 ct__grid ct__gp_grid(const ct_gp *gp);
 ct__packed ct__gp_factor_of(const ct_gp *gp);
 uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 /* Releases the model's data and its factor. */
 void ct__gp_drop_rows(ct_gp *gp);
-/* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
+/* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Free with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
 /* Allocates `count` arrays of n zeros in one block, which is freed with the first array. */
 ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], int count);
 
 /* -- model.c --------------------------------------------------------------------------------------------- */
 
-/* An empty model: device, tape, kernel (taken over), extents, options, columns, room for transforms. */
+/* An empty model with device, tape, kernel, extents, options, columns and room for transforms. Takes
+ * ownership of the kernel. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
-/* Lists the parameters once the kernel and the transforms are there. */
+/* Lists the parameters; call it after the kernel and the transforms are set. */
 ct_status ct__gp_list_params(ct_gp *gp);
 
 /* -- columns.c ------------------------------------------------------------------------------------------- */
 
-/* Whether the options' columns can be copied; CT_EINVAL. */
+/* CT_EINVAL if the options' columns cannot be copied. */
 ct_status ct__gp_check_columns(ct_device *device, const ct_gp_options *o, int64_t d);
-/* The options' inputs [d] and output in one block, to be freed with free; NULL with CT_ENOMEM. */
+/* The options' inputs [d] and output in one block; NULL with CT_ENOMEM. Free with free. */
 ct_column *ct__gp_copy_columns(ct_device *device, const ct_gp_options *o, int64_t d);
-/* They become the model's. */
+/* Gives them to the model. */
 void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
 /* Copies the column of the noise, with its texts in its block; `column` NULL: there is none. */
 ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column);
@@ -113,103 +114,104 @@ size_t ct__gp_longest_text(const ct_gp *gp);
 
 /* -- lens.c ---------------------------------------------------------------------------------------------- */
 
-/* A model of pairs of a point and an output, seen from one output: the last column of X, the output's code,
- * is hidden, and its rows are those of this code. Callers meet only these rows and the other columns. */
+/* Shows a model of pairs (x, output) as a model of one output. Callers see only the rows of this output, and
+ * the columns of X before the last, which is the output's code. */
 typedef struct ct__lens {
-    int64_t code, n, row[]; /* [n], rising */
+    int64_t code, n, row[]; /* [n], ascending */
 } ct__lens;
 
-/* Gives gp, whose noise is by output, that lens. */
+/* Sets the lens of gp, whose noise is by output. */
 ct_status ct__lens_set(ct_gp *gp, int64_t code);
-/* Rows, and columns of X, as callers meet them. */
+/* The rows, and columns of X, that callers see. */
 static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->lens ? gp->lens->n : gp->n; }
 static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->d - (gp->lens != NULL); }
-/* The number by which callers know row i; -1: they do not. */
+/* The index of row i for callers; -1: hidden. */
 int64_t ct__lens_row(const ct_gp *gp, int64_t i);
-/* Of x (n, cols) the rows that callers meet become the first ones. */
+/* Moves the rows of x (n, cols) that callers see to the front. */
 void ct__lens_pick(const ct_gp *gp, double *x, int64_t cols);
-/* Xs (m, ct__gp_cols), in the units of the data, as the model has its points: (m, d). */
+/* The points Xs (m, ct__gp_cols), in the units of the data, as the model's (m, d): standardised and with the
+ * output's code. */
 ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs);
 /* CT_EUNSUPPORTED for a model with a lens. */
 ct_status ct__lens_refuse(const ct_gp *gp, const char *who, const char *remedy);
 
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
-/* A model of the same data, kernel and parameters, without fit and factor. On a device other than
- * gp's, for another thread (CPU only), it reads gp's data and must not outlive gp. NULL with the reason on
- * the device. */
+/* A model of the same data, kernel and parameters, without fit and factor. On another device, for another
+ * thread (CPU only), it reads gp's data and must not outlive gp. NULL with the reason on the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
 /* -- save.c ---------------------------------------------------------------------------------------------- */
 
 /* CRC-64 of the model's data, kernel and parameters, with their starts, bounds and priors. */
 ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print);
-/* Whether all processes of the group have the same model: a meeting. */
+/* Fails unless all processes of the group have the same model. Collective. */
 ct_status ct__gp_compare(ct_gp *gp);
 
 /* -- numbers.c ------------------------------------------------------------------------------------------- */
 
-/* A tensor as doubles, row-major: into `out`, of as many numbers; malloc'ed, NULL with the reason on the
+/* The elements of a tensor as doubles, row-major: into `out`; or from malloc, NULL with the reason on the
  * device. */
 ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
-/* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
+/* A tensor of these numbers; NULL with the reason on the device, or if x is NULL. */
 ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
 /* ct__gp_read, and releases t. CT_ENOMEM if t is NULL. */
 ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
- * below 0 stays out of the message. */
+/* CT_EINVAL if a standard deviation is too large or too small to be squared. The message names the column
+ * unless it is negative. */
 ct_status ct__gp_check_spread(ct_device *device, double deviation, const char *what, int64_t column);
-/* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
- * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
- * columns, and shift and scale to their means and standard deviations, or without `standardize`, and for
- * columns of codes, to 0 and 1.
- * The numbers must be finite. Those of a vector, which is always given noise, must not be negative. NULL with
- * the reason on the device; the message begins with `what`. */
+/* A table t in the units of the data, standardised: (t - shift) / scale by column, of shape (rows, cols) or
+ * (rows). With `spread`, t is the model's data and sets the standardisation first: spread becomes the
+ * standard deviations of its columns, and shift and scale their means and standard deviations, or 0 and 1
+ * without `standardize` and for columns of codes. The numbers must be finite. Those of a vector, which is
+ * always given noise, must not be negative. NULL with the reason on the device; the message begins with
+ * `what`. */
 ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
                         double *scale, double *spread, bool standardize);
 
 /* -- noise.c --------------------------------------------------------------------------------------------- */
 
-/* What the options give of each row's noise: variances, levels, or NULL. Whether it fits the n rows. */
+/* The noise that the options give for each row: variances, levels, or NULL. Fails if it does not fit n
+ * rows. */
 const ct_tensor *ct__noise_given(const ct_gp_options *options);
 ct_status ct__noise_check(ct_device *device, const ct_gp_options *options, int64_t n);
-/* Whether `noise` (may be NULL) is of that many rows more; if not, the message says `what`. */
+/* Fails unless `noise` (may be NULL) has that many rows; the message begins with `what`. */
 ct_status ct__noise_check_rows(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what);
-/* The model's levels are those of its rows. */
+/* Sets the model's levels from those of its rows. */
 ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels);
-/* Variances or levels of rows as `given` has them. NULL with the reason on the device. */
+/* Variances or levels of rows in the form of `given`. NULL with the reason on the device. */
 ct_tensor *ct__noise_rows(const ct_gp *gp, const ct_tensor *t, int64_t rows);
-/* Sets given_mean, where variances are given. */
+/* Sets given_mean if variances are given. */
 ct_status ct__noise_average_given(ct_gp *gp);
-/* The number of parameters; parameter k of them, as it is before the data are seen. */
+/* The number of parameters; parameter k of them, before the data set its start. */
 int64_t ct__noise_params(const ct_gp *gp);
 ct_param ct__noise_param(const ct_gp *gp, int64_t k);
 static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
 {
     return gp->noise_at >= 0 && i >= gp->noise_at && i < gp->noise_at + ct__noise_params(gp);
 }
-/* The learned part of the variance, in s coordinates, from the noise's parameters s: (n) at rows X (n, d) of
- * the data, or (1). With CT_NOISE_INPUTS X may be any points. */
+/* The learned part of the noise variance, in s coordinates, from the noise's parameters s: (n) at the rows X
+ * (n, d) of the data, or (1). With CT_NOISE_INPUTS X may be any points. */
 ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X);
-/* The variance of a new observation, in units of y²: the average over the data; or at each row of Xs, by
- * `noise`, checked, or without it NULL by the inputs or that average. */
+/* The noise variance of a new observation, in units of y²: the average over the data; or at each row of Xs,
+ * from `noise`, whose shape the caller has checked, or if that is NULL from the inputs or the average. */
 ct_status ct__noise_average(const ct_gp *gp, double *variance);
 ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance);
 
 /* -- target.c -------------------------------------------------------------------------------------------- */
 
-/* z = g(y) in a tensor of its own; with `first` the transform is measured by these y. NULL with the reason on
- * the device. */
+/* z = g(y) in a new tensor; with `first`, y also sets the transform's constant. NULL with the reason on the
+ * device. */
 ct_tensor *ct__target_of(ct_gp *gp, const ct_tensor *y, bool first);
 /* y, and log g'(y), of a standardised s. */
 double ct__target_at(const ct_gp *gp, double s);
 double ct__target_slope(const ct_gp *gp, double s);
-/* Sets log_slopes from the model's rows. CT_EINVAL for a y whose rounding is outside of the domain. */
+/* Sets log_slopes from the model's rows. CT_EINVAL if rounding takes a y out of the domain. */
 ct_status ct__target_sum_slopes(ct_gp *gp);
-/* What -log p(y) of all rows has beside that of the standardised ones. */
+/* -log p(y) of all rows minus that of the standardised rows. */
 static inline double ct__target_volume(const ct_gp *gp)
 {
     return (double)gp->n * log(gp->y_scale) + gp->log_units - gp->log_slopes;
@@ -223,33 +225,35 @@ double ct__gp_origin(const ct_gp *gp, int64_t i);
 bool ct__gp_positive(const ct_gp *gp, int64_t i);
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
-/* Starts and priors from the data wherever the kernel brings none. */
+/* Sets starts and priors from the data where the kernel has none. */
 void ct__gp_first_values(ct_gp *gp);
-/* periods.c: then the periods of one column that have no start or bounds begin at its seasons. */
+/* periods.c: then starts the periods of one column that have no start or bounds at its seasons. */
 ct_status ct__gp_begin_periods(ct_gp *gp);
-/* For parameter i: bounds in z; the standard deviation in z of a restart's draw. */
+/* Parameter i: its bounds in z; the standard deviation in z of a restart's draw. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
 /* -- nlml.c, loo_objective.c ----------------------------------------------------------------------------- */
 
 /* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π; and, from
- * the same inputs, -Σ log p(y_i | the others). The attribute is a kernel's program. */
+ * the same inputs, -Σ log p(y_i | the others). The attribute is the kernel's program. */
 extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
+/* shared.c, kronecker.c: as in outputs.h. */
+extern const struct ct_op ct__op_nlml_shared, ct__op_nlml_kronecker;
 /* ct_gp_nlml over a group's processes; no gradient in X. Collective. */
 ct_var ct__gp_nlml_on(const ct__grid *grid, const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
                       ct_var noise);
-/* As ct_gp_bytes_needed, for a fit by the leave-one-out density. */
+/* ct_gp_bytes_needed for a fit by the leave-one-out density. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 
 /* -- objective.c ----------------------------------------------------------------------------------------- */
 
-/* What is evaluated, and how. */
+/* What to evaluate, and how. */
 typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
-    uint64_t draw; /* the number of the random signs in mixed precision */
-    bool factor;   /* the likelihood in full precision; its factor is kept in the model */
+    uint64_t draw; /* the stream of the random signs in mixed precision */
+    bool factor;   /* the likelihood in full precision, keeping its factor in the model */
 } ct__goal;
 
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; its gradient (NULL: not wanted) in
@@ -259,8 +263,8 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
-/* alpha and the likelihood that go with an L that is there, and its jitter. CT_ENUMERIC where they are
- * nothing but rounding. */
+/* Computes alpha and the likelihood for an existing L and its jitter. CT_ENUMERIC if they are nothing but
+ * rounding. */
 ct_status ct__gp_complete(ct_gp *gp);
 /* The model on its tape, in s coordinates. */
 typedef struct ct__graph {
@@ -268,11 +272,12 @@ typedef struct ct__graph {
     ct_var X, variance, residual; /* (n, d); of noise and jitter, (n) or (1); y - m(X), (n, 1) */
 } ct__graph;
 
-/* The graph at the present values, made of constants. */
+/* The graph at the present values, with constants only. */
 ct__graph ct__gp_present(const ct_gp *gp, double jitter);
 /* The diagonal of the covariance matrix, with noise and jitter: (n). */
 ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g);
-/* Makes t a leaf or a constant of the tape, and releases t. NULL: the tape fails as its device has. */
+/* Makes t a leaf or a constant of the tape, and releases t. If t is NULL, the tape takes its device's
+ * failure. */
 ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
@@ -283,7 +288,7 @@ ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
 
 /* Sets in_grid and pivot for a joint model, whose rows are pairs of a point and an output. */
 ct_status ct__joint_find_grid(ct_gp *gp);
-/* The likelihood of a model in a grid, from the parameters, the residual and the noises (in_grid). */
+/* The likelihood of a model with in_grid > 0, from the parameters, the residual and the noises (in_grid). */
 ct_var ct__joint_nlml(const ct_gp *gp, ct_var theta, ct_var residual, ct_var noise, double jitter);
 
 /* -- mixed.c --------------------------------------------------------------------------------------------- */
@@ -297,7 +302,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 /* -- posterior.c ----------------------------------------------------------------------------------------- */
 
 /* theta, points (m, d), X (n, d), alpha (n, 1), L packed, or on a grid this process's tiles -> kᵀα (m), and
- * with `variance` as output 1 kᵀC⁻¹k (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the
+ * with `variance`, as output 1, kᵀC⁻¹k (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the
  * points. */
 ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct__grid *grid, const ct_var in[5],
                            bool variance);
@@ -306,17 +311,17 @@ ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
-/* Whether t is of numbers on the model's device; if not, the message says `what`. */
+/* Fails unless t has f64 or f32 numbers on the model's device; the message begins with `what`. */
 ct_status ct__gp_check_numbers(ct_gp *gp, const ct_tensor *t, const char *what);
-/* Whether `out` (may be NULL) can take m numbers; if not, the message says `what`. */
+/* Fails unless `out` (may be NULL) can take m numbers; the message begins with `what`. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
-/* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
+/* Fails unless X is (rows, d), numbers, on the model's device; the message begins with `what`. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
-/* CT_ENUMERIC where out cannot hold one of these numbers. */
+/* CT_ENUMERIC if out cannot hold one of these numbers. */
 ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *out);
-/* Host numbers, those of process 0 in a group, into out, whatever its dtype, shape and strides. */
+/* Writes host numbers, in a group those of process 0, to out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out);
-/* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
+/* Reads a value of gp's tape as doubles; `what` names it in the message if the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 /* Closes the scope c on gp's tape and reads x of it as doubles. */
 ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
@@ -326,21 +331,21 @@ ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__pac
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
-/* Copies the value of parameter i, which is new, to the kernel and to s. */
+/* Copies the new value of parameter i to the kernel and to s. */
 ct_status ct__gp_pass_on(ct_gp *gp, int64_t i);
-/* Puts values v into the model; the factor is no longer valid. */
+/* Sets the parameters to the values v and drops the factor. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
-/* Free parameters of a name that `from` has, too, take its values; other variances of the kernel become a
- * tenth of its first one. */
+/* Free parameters that `from` has by the same name take its values; other variances of the kernel become a
+ * tenth of the first one of `from`. */
 ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
 
 /* -- draw.c ---------------------------------------------------------------------------------------------- */
 
-/* `rows` <= n different rows out of n, rising: `seed` draws one from each of equal stretches. Freed with
- * free; NULL with the reason on the device. */
+/* `rows` <= n different rows out of n, ascending, one drawn from each of equal stretches. NULL with the
+ * reason on the device. Free with free. */
 int64_t *ct__gp_draw_rows(ct_device *device, int64_t n, int64_t rows, uint64_t seed);
-/* row[0] < row[1] < ... of a table of n rows: (rows), or (rows, columns). NULL with the reason on the
+/* Rows row[0] < row[1] < ... of a table of n rows: (rows), or (rows, columns). NULL with the reason on the
  * device. */
 ct_tensor *ct__gp_take_rows(const ct_tensor *t, int64_t n, const int64_t *row, int64_t rows);
 
@@ -356,7 +361,7 @@ typedef struct ct__search {
     int n, max_evaluations;
     double *x; /* in: the start, inside the bounds; out: the last point tried */
     const double *lower, *upper;
-    double flat, learning_rate; /* stop when a step changes the objective by less; of Adam */
+    double flat, learning_rate; /* stop when a step changes the objective by less; for Adam */
     /* Sets *f (finite) and g[n], and keeps the best point. A nonzero value stops the search. */
     int (*evaluate)(void *context, const double *x, double *f, double *g);
     /* Copies the best point so far into x. */
@@ -364,8 +369,8 @@ typedef struct ct__search {
     void *context;
 } ct__search;
 
-/* CT_FIT_FLAT, CT_FIT_STALLED, CT_FIT_EVALUATIONS; CT_FIT_STOPPED: evaluate asked to stop; CT_FIT_FAILED: out
- * of memory. */
+/* They return CT_FIT_FLAT, CT_FIT_STALLED or CT_FIT_EVALUATIONS; CT_FIT_STOPPED if evaluate asked to stop,
+ * CT_FIT_FAILED if memory ran out. */
 extern const bool ct__has_lbfgs;
 ct_fit_end ct__search_lbfgs(ct__search *s);
 ct_fit_end ct__search_adam(ct__search *s);

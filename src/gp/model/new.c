@@ -1,8 +1,8 @@
-/* A model from data: what is refused, standardisation, starts and priors. */
+/* A model from data: checks, standardisation, starts and priors. */
 #include "gp/kernel/kernel_tree.h"
 #include "trend.h"
 
-/* What can be refused before anything is allocated. */
+/* The checks that need no allocation. */
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel,
                        const ct_gp_options *o)
 {

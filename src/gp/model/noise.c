@@ -1,11 +1,11 @@
-/* The noise of an observation, by options.noise. In brackets are the parameters that are learned.
+/* The noise variance of an observation, by options.noise, with the learned parameters in brackets.
  *     LEARNED      σ²                               [noise.variance]
  *     GIVEN        v_i                              v_i of options.noise_variances
  *     GIVEN_PLUS   v_i + σ²                         [noise.variance]
  *     BY_LEVEL     σ²_l, l the level of row i       [noise.variance[l]], l of options.noise_levels
  *     INPUTS       exp(a + Σ_j b_j (x_j - m_j))     [noise.log_variance: a; noise.slope[j]: b_j]
- * m_j is what standardisation subtracts from column j. [Goldberg, Williams & Bishop 1998 have a process in
- * place of the linear function.] */
+ * m_j is what standardisation subtracts from column j. [Goldberg, Williams & Bishop 1998 use a Gaussian
+ * process instead of the linear function.] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #include "model.h"
 
-/* -- what is given of each row --------------------------------------------------------------------------- */
+/* -- noise given for each row ---------------------------------------------------------------------------- */
 
 const ct_tensor *ct__noise_given(const ct_gp_options *o)
 {
@@ -44,7 +44,7 @@ ct_status ct__noise_check(ct_device *device, const ct_gp_options *o, int64_t n)
                           levels ? "noise_levels" : "noise_variances");
 }
 
-/* Levels may be whole numbers, too. */
+/* Levels may also be i64. */
 ct_status ct__noise_check_rows(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what)
 {
     const bool whole = gp->options.noise == CT_NOISE_BY_LEVEL && noise && ct_tensor_dtype(noise) == CT_I64;
@@ -64,8 +64,8 @@ static bool by_codes(const ct_gp *gp)
     return gp->noise_column && gp->noise_column->kind == CT_COLUMN_CATEGORY;
 }
 
-/* A level's name, where the column of the noise has one that fits a parameter's name, else its number in
- * `number`. */
+/* The name of a level, if the noise column has one that fits into a parameter's name; else its number,
+ * written to `number`. */
 static const char *level_text(const ct_gp *gp, double level, char number[CT_NUMBER_TEXT])
 {
     enum { MOST = sizeof((ct_param *)0)->name - sizeof "noise.variance[]" };
@@ -87,7 +87,7 @@ ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
             : isinf(x[i])                               ? "is infinite: leave it out"
             : whole && fabs(x[i]) >= 9007199254740992.0 ? "leaves ±2^53: number the levels from 0"
             : by_codes(gp) && !(x[i] >= 0 && x[i] < (double)gp->noise_column->n_levels && x[i] == floor(x[i]))
-                ? "is no code of a level of noise_column"
+                ? "is not the code of a level of noise_column"
                 : NULL;
         if (!why) continue;
         ct_status s = ct_device_fail(gp->device, CT_EINVAL, "noise_levels: row %lld %s", (long long)i, why);
@@ -102,7 +102,7 @@ ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels)
     return CT_OK;
 }
 
-/* The index of x[i] among the model's levels, in place of it. */
+/* Replaces x[i] by its index among the model's levels. */
 static ct_status find_index(const ct_gp *gp, double *x, int64_t i, const char *what)
 {
     char text[CT_NUMBER_TEXT];
@@ -209,7 +209,7 @@ ct_status ct__noise_average(const ct_gp *gp, double *variance)
     return CT_OK;
 }
 
-/* By CT_NOISE_INPUTS, at m rows of numbers. */
+/* CT_NOISE_INPUTS at the m rows of Xs. */
 static ct_status at_inputs(const ct_gp *gp, const ct_tensor *Xs, int64_t m, double *variance)
 {
     const ct_param *a = &gp->param[gp->noise_at], *b = a + 1;
@@ -224,7 +224,7 @@ static ct_status at_inputs(const ct_gp *gp, const ct_tensor *Xs, int64_t m, doub
     return CT_OK;
 }
 
-/* Levels of m rows to the variances of their noise. Of a NaN level that is the average. */
+/* Replaces the levels of m rows by their noise variances, and NaN by the average. */
 static ct_status at_levels(const ct_gp *gp, int64_t m, double *v)
 {
     double average;
@@ -237,12 +237,12 @@ static ct_status at_levels(const ct_gp *gp, int64_t m, double *v)
     return s;
 }
 
-/* Given variances of m rows, and a learned one. */
+/* Adds the learned variance to the given variances of m rows. */
 static ct_status at_variances(const ct_gp *gp, int64_t m, double *v)
 {
     for (int64_t i = 0; i < m; i++) {
         if (!(v[i] >= 0 && isfinite(v[i])))
-            return ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is no variance",
+            return ct_device_fail(gp->device, CT_EINVAL, "noise: row %lld is %g, which is not a variance",
                                   (long long)i, v[i]);
         v[i] += ct_gp_noise_variance(gp);
     }

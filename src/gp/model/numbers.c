@@ -1,5 +1,4 @@
-/* Numbers on the host and in tensors: to and from doubles, checks of what a model is given,
- * standardisation. */
+/* Numbers of tensors as doubles on the host, checks of input, standardisation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *m
 {
     double largest = 0, sum = 0, square = 0;
     for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i * stride]));
-    double unit = largest > 0 ? largest : 1; /* so that no sum overflows */
+    double unit = largest > 0 ? largest : 1; /* keeps the sums from overflow */
     for (int64_t i = 0; i < n; i++) sum += x[i * stride] / unit;
     double average = sum / (double)n;
     for (int64_t i = 0; i < n; i++) {
@@ -78,7 +77,7 @@ void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *m
     }
     double relative = sqrt(square / (double)n);
     *mean = average * unit;
-    /* A constant column is left with rounding. */
+    /* The deviation of a constant column is rounding. */
     *deviation = relative > 1e-14 ? relative * unit : 1;
 }
 

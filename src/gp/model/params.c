@@ -1,4 +1,4 @@
-/* The parameters of a model, as the public sees them. */
+/* The public access to a model's parameters. */
 #include <math.h>
 #include <string.h>
 
@@ -65,14 +65,14 @@ ct_status ct__gp_set_values(ct_gp *gp, const double *v)
     ct__gp_drop_factor(gp);
     for (int64_t i = 0; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
-        p->value = fmin(fmax(v[i], p->lower), p->upper); /* rounding may have left a bound */
+        p->value = fmin(fmax(v[i], p->lower), p->upper); /* rounding may exceed a bound */
         ct_status s = ct__gp_pass_on(gp, i);
         if (s) return s;
     }
     return CT_OK;
 }
 
-/* A new value for parameter i, within its bounds. */
+/* Sets parameter i to a value, clipped to its bounds. */
 static ct_status move(ct_gp *gp, int64_t i, double value)
 {
     ct_param p = gp->param[i];

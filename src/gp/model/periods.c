@@ -1,4 +1,4 @@
-/* Starts of the kernel's periods, from the periodograms of their columns. */
+/* Starts the kernel's periods from the periodograms of their columns. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "gp/season.h"
 #include "model.h"
 
-/* A period of one column. */
+/* Whether p is a period of this column alone. */
 static bool is_period(const ct_param *p, int64_t column)
 {
     const char *dot = strrchr(p->name, '.');
@@ -18,7 +18,7 @@ static bool is_told(const ct_param *p)
     return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
 }
 
-/* The seasons of input `column`, and the shortest period that its rows can tell, in its units. */
+/* The seasons of input `column`, and the shortest period that its rows can resolve, in its units. */
 static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
@@ -33,8 +33,8 @@ static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASO
     return s;
 }
 
-/* Each period of the column that has no start of its own begins at a season that no other has, and is bounded
- * by what the rows can tell: a shorter one would be an alias. */
+/* Starts each period of the column that has no start or bound at a season that no other period has. Its lower
+ * bound is what the rows can resolve; a shorter period would be an alias. */
 static ct_status begin(ct_gp *gp, int64_t column)
 {
     ct_season season[CT_SEASONS];

@@ -1,4 +1,4 @@
-/* Models to files. */
+/* Saves models to files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void write_model(ct__stream *s, ct_gp *gp, char *kernel)
     ct__model_body(s, gp);
 }
 
-/* Lets `write` write, some bytes at a time. */
+/* Calls `write` with the kernel's text, and reports its failures. */
 static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
                            void (*write)(ct__stream *, ct_gp *, char *))
 {
@@ -51,7 +51,7 @@ ct_status ct__stream_end(ct__stream *s)
     return s->bad ? ct_last_status(s->device) : CT_OK;
 }
 
-/* All that a fit depends on but its options. */
+/* Everything that a fit depends on except its options. */
 static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
 {
     ct__model_header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);

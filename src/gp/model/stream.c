@@ -10,7 +10,7 @@ void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
 
 uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
 
-/* All of `data` has been written, or read. */
+/* Empties `data`, all of which has been written or read. */
 static void empty(ct__stream *s)
 {
     s->crc = ct__stream_crc(s);
@@ -38,7 +38,7 @@ static void write(ct__stream *s, const unsigned char *value, size_t bytes)
 
 uint64_t ct__stream_left(const ct__stream *s) { return s->size - s->at + s->left; }
 
-/* The next bytes of the file. */
+/* Reads the next bytes of the file. */
 static void refill(ct__stream *s)
 {
     empty(s);

@@ -1,4 +1,4 @@
-/* The bytes of a file: one layout for both directions. Numbers are little-endian. */
+/* The bytes of a file: the same calls read and write them. Numbers are little-endian. */
 #ifndef CT_GP_STREAM_H
 #define CT_GP_STREAM_H
 
@@ -9,9 +9,9 @@ enum { CT__STREAM_TEXT = 1 << 20 }; /* bytes of the longest text */
 
 enum { CT__STREAM_BUFFER = 1 << 18 };
 
-/* `data` holds `size` bytes. Writing: whenever it is full it goes to `to`, if that is not NULL, and is empty
- * again. Reading: whenever all of it has been read the next of the `left` bytes of `from` come into it. `bad`
- * from the first thing that does not fit; what is read after that is undefined. */
+/* `data` is a buffer of `size` bytes. When writing, a full buffer is written to `to`, if that is not NULL.
+ * When reading, a used buffer is refilled from the `left` bytes of `from`. `bad` is set by the first fault;
+ * what is read after it is undefined. */
 typedef struct ct__stream {
     ct_device *device;
     unsigned char *data;
@@ -33,19 +33,19 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
 void ct__stream_text(ct__stream *s, char **value);
-/* CRC-64 of all bytes so far. */
+/* The CRC-64 of all bytes so far. */
 uint64_t ct__stream_crc(const ct__stream *s);
-/* It as u64; `bad` where what is read differs. */
+/* Writes it as u64; or reads it, `bad` if it differs. */
 void ct__stream_seal(ct__stream *s);
-/* What is in `data` goes to the file. */
+/* Writes `data` to the file. */
 void ct__stream_flush(ct__stream *s);
-/* The bytes that can still be read; reads and drops them. */
+/* The number of bytes still to be read; skips them. */
 uint64_t ct__stream_left(const ct__stream *s);
 void ct__stream_skip(ct__stream *s);
 
-/* -- stream_tensor.c: a model computes nothing from numbers that are not finite, which are `bad` -- */
+/* -- stream_tensor.c: numbers that are not finite are `bad` ---------------------------------------------- */
 
-/* Writes *t, or makes it when reading. */
+/* Writes *t, or reads it into a new tensor. */
 void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape);
 /* The lower triangle of L by rows. */
 void ct__stream_factor(ct__stream *s, ct_gp *gp);

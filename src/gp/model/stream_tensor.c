@@ -1,4 +1,4 @@
-/* The tensors of a model to and from its file, the factor a row at a time. */
+/* Reads and writes a model's tensors, the factor some rows at a time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static double number(const void *host, size_t size, size_t i)
     return size == 8 ? ((const double *)host)[i] : (double)((const float *)host)[i];
 }
 
-/* Through `host`, which has room for the numbers. */
+/* `host` has room for the numbers. */
 static ct_tensor *read(ct__stream *s, ct_dtype dtype, ct_shape shape, void *host)
 {
     size_t count = (size_t)ct_shape_count(shape), size = ct_dtype_size(dtype);
@@ -30,7 +30,7 @@ static void write(ct__stream *s, const ct_tensor *t, void *host)
     ct__stream_numbers(s, host, count, size);
 }
 
-/* Whether `count` numbers can still come. */
+/* Whether the file can still hold `count` numbers. */
 static bool enough(ct__stream *s, uint64_t count, size_t size)
 {
     if (s->reading && count > ct__stream_left(s) / size) s->bad = true;
@@ -53,7 +53,7 @@ void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape sh
 
 /* -- the factor ------------------------------------------------------------------------------------------ */
 
-/* Row i of L, of i + 1 numbers, to or from its two parts. */
+/* Copies row i of L, i + 1 numbers, to or from its two parts in the packed factor. */
 static void move_row(ct_call *c, const ct__packed *L, int64_t i, ct_view row, bool reading)
 {
     ct_view part[2];
@@ -75,7 +75,7 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L,
     }
 }
 
-/* As many rows at a time as a tile has; process 0 of a group writes them. `room` has those of all columns. */
+/* Writes as many rows at a time as a tile has, in a group by process 0. `room` holds that many full rows. */
 static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L, ct_tensor *room, void *host)
 {
     const ct__grid *g = &L->grid;

@@ -1,4 +1,4 @@
-/* A model of z = g(y) for the target y: y becomes z where it comes in, and the likelihood is that of y. */
+/* A model of z = g(y) for the target y: y becomes z on input, and the likelihood is that of y. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 ct_transform ct_gp_transform(const ct_gp *gp) { return gp ? gp->transform : (ct_transform){ 0 }; }
 
-/* Of √y: a quarter of the smallest positive number, or of 1 (transform.h). */
+/* Sets the constant of √y: a quarter of the smallest positive number, or of 1 (transform.h). */
 static void measure(ct_gp *gp, const double *y, int64_t n)
 {
     double least = INFINITY;
@@ -16,7 +16,7 @@ static void measure(ct_gp *gp, const double *y, int64_t n)
     gp->transform.least = 0.25 * (isfinite(least) ? least : 1);
 }
 
-/* A y that is not finite is left to the check that all numbers pass. */
+/* A y that is not finite is left to the check of all numbers. */
 static ct_status transform(const ct_gp *gp, double *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ ct_status ct__target_sum_slopes(ct_gp *gp)
         if (!isfinite(slope))
             status = ct_device_fail(
                 gp->device, CT_EINVAL,
-                "y: row %lld is too near the end of what the transform %s takes, %s: leave "
+                "y: row %lld is too near the end of the domain of the transform %s, %s: leave "
                 "such rows out",
                 (long long)i, ct_transform_name(gp->transform.kind), ct_transform_domain(gp->transform.kind));
     }
@@ -103,7 +103,7 @@ ct_status ct_gp_untransform_moments(ct_gp *gp, ct_tensor *mean, ct_tensor *varia
     if (!s && !spread) s = ct_last_status(gp->device);
     for (int64_t i = 0; i < m && !s; i++) {
         if (!(spread[i] >= 0))
-            s = ct_device_fail(gp->device, CT_EINVAL, "variance: row %lld is %g, which is no variance",
+            s = ct_device_fail(gp->device, CT_EINVAL, "variance: row %lld is %g, which is not a variance",
                                (long long)i, spread[i]);
         ct_transform_moments(gp->transform, of[i], spread[i], &of[i], &spread[i]);
     }

@@ -1,11 +1,11 @@
-/* The parameters' way through the standardisation: coordinates, starts, priors and bounds. */
+/* The parameters in standardised coordinates: units, starts, priors and bounds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
-/* Whether parameter i is of the log of the noise. */
+/* Whether parameter i belongs to the log of the noise. */
 static bool of_log_noise(const ct_gp *gp, int64_t i)
 {
     return gp->options.noise == CT_NOISE_INPUTS && ct__gp_is_noise(gp, i);
@@ -44,7 +44,7 @@ double ct__gp_v_of(const ct_gp *gp, int64_t i, double z)
 
 /* -- starts, priors and bounds --------------------------------------------------------------------------- */
 
-/* Size of parameter i that the data suggest: v = typical * (a number around 1). */
+/* The size that the data suggest for parameter i: v = typical * (a number around 1). */
 static double typical(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
@@ -56,7 +56,7 @@ static double typical(const ct_gp *gp, int64_t i)
     return exp(logs / (double)gp->d);
 }
 
-/* The part of the name behind the profile: "lengthscale" of "rbf#2.lengthscale[3]". */
+/* Whether the name's last part is `word`, such as "lengthscale" in "rbf#2.lengthscale[3]". */
 static bool called(const ct_param *p, const char *word)
 {
     const char *dot = strrchr(p->name, '.');
@@ -65,7 +65,7 @@ static bool called(const ct_param *p, const char *word)
     return !strncmp(own, word, length) && (own[length] == 0 || own[length] == '[');
 }
 
-/* k of "rbf#k.lengthscale", 1 where it has none. */
+/* k of "rbf#k.lengthscale", or 1 without #k. */
 static long ordinal(const ct_param *p)
 {
     const char *hash = strchr(p->name, '#');
@@ -73,7 +73,7 @@ static long ordinal(const ct_param *p)
     return k > 1 ? k : 1;
 }
 
-/* How many columns the distance of parameter i's profile runs over. */
+/* The number of columns in the distance of parameter i's profile. */
 static int64_t columns_beside(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
@@ -90,19 +90,19 @@ static double start_value(const ct_gp *gp, int64_t i)
     const ct_param *p = &gp->param[i];
     if (i == gp->mean_at) return gp->y_shift;
     if (i == gp->noise_at && of_log_noise(gp, i)) return log(0.1) + 2 * log(gp->y_spread);
-    if (!ct__gp_positive(gp, i)) return p->value; /* 0, or of the kernel */
+    if (!ct__gp_positive(gp, i)) return p->value; /* 0, or the kernel's */
     if (ct__gp_is_noise(gp, i) || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
-    double start = p->value; /* of the kernel: 1, but for `index` */
-    /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay
-     * together */
+    double start = p->value; /* the kernel's: 1 except for `index` */
+    /* r² is about 2 between two typical points. Profiles of one name start apart, or they would never
+     * separate. */
     if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
     if (called(p, "lengthscale") || called(p, "period")) start *= pow(0.4, (double)(ordinal(p) - 1));
     return start * typical(gp, i);
 }
 
-/* Short lengthscales and a vanishing noise let a model pass through any data; long lengthscales cost nothing,
- * as columns may not matter. Half of a log-normal, in the spirit of priors that penalise complexity [Fuglstad
- * et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
+/* With short lengthscales and a vanishing noise a model passes through any data, so both have a price. Long
+ * lengthscales have none, since a column may not matter. The prior is half of a log-normal, in the spirit of
+ * penalised complexity [Fuglstad et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
 static ct_prior first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
@@ -127,8 +127,8 @@ void ct__gp_first_values(ct_gp *gp)
     }
 }
 
-/* The same box for the log of the noise at the means of the columns. A standard deviation of a column changes
- * it by a factor of at most e¹⁰. */
+/* Bounds for the log of the noise: at the means of the columns those of a noise variance. One standard
+ * deviation of a column changes the variance by a factor of at most e¹⁰. */
 static void hold_log_noise(const ct_gp *gp, int64_t i, double *lower, double *upper)
 {
     const bool level = i == gp->noise_at;
@@ -154,12 +154,12 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
     bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
     double least = !noise                ? (variance ? 1e-6 : 1e-4)
                    : gp->dtype == CT_F32 ? 1e-5
-                   : p->prior.kind       ? 1e-8 /* a prior keeps it from running there */
+                   : p->prior.kind       ? 1e-8 /* the prior keeps it away from there */
                                          : 1e-6;
     double most = noise ? 1e2 : variance ? 1e6 : 1e4;
     *lower = ct__gp_z_of(gp, i, p->lower > 0 ? p->lower : least * typical(gp, i));
     *upper = ct__gp_z_of(gp, i, isfinite(p->upper) ? p->upper : most * typical(gp, i));
-    double z = ct__gp_z_of(gp, i, p->value); /* a given start outside the model's own box widens it */
+    double z = ct__gp_z_of(gp, i, p->value); /* a start outside the default bounds widens them */
     if (!(p->lower > 0)) *lower = fmin(*lower, z);
     if (!isfinite(p->upper)) *upper = fmax(*upper, z);
 }

@@ -1,17 +1,17 @@
 /* The basis of a trend on a model's data. With the expansion of h in standardised inputs s (expansion.c),
  *     h(x) = Eᵀ mono(s),   E = Q R1,   mono(S) Q = H R2,   HᵀH = n I
- * so that b(s) = (Q R2⁻¹)ᵀ mono(s) and h = (R2 R1)ᵀ b. Both steps are Gram-Schmidt's, made twice. The first
- * acts on the coefficients: it keeps the span of 1, x, x² where years, say, make these columns nearly
- * parallel. [Giraud, Langou & Rozložník 2005, "The loss of orthogonality in the Gram-Schmidt
- * orthogonalization process"] */
+ * so that b(s) = (Q R2⁻¹)ᵀ mono(s) and h = (R2 R1)ᵀ b. Both steps are Gram-Schmidt with a second pass. The
+ * first step acts on the coefficients. It preserves the span of 1, x, x² even if these columns are nearly
+ * parallel on the data, as for years. [Giraud, Langou & Rozložník 2005, "The loss of orthogonality in the
+ * Gram-Schmidt orthogonalization process"] */
 #include "trend.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A function is a combination of those before it where it differs from one by a smaller share of its size: in
- * its coefficients, and on the data. */
+/* A function counts as a combination of those before it if less than this share of its size is left: of its
+ * coefficients, and on the data. */
 #define SAME      1e-14
 #define SAME_ROWS 1e-10
 
@@ -31,8 +31,8 @@ static double product(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* The rows of Q (p, n) become orthogonal, of the squared length `length`: Q = Rᵀ Q', R (p, p) upper
- * triangular. The first row of which less than the share `same` is left, or -1. */
+/* Makes the rows of Q (p, n) orthogonal, with the squared length `length`: Q = Rᵀ Q', R (p, p) upper
+ * triangular. Returns the first row of which less than the share `same` is left, or -1. */
 static int64_t orthogonalize(double *Q, int64_t p, int64_t n, double length, double same, double *R)
 {
     memset(R, 0, (size_t)(p * p) * sizeof *R);
@@ -81,7 +81,7 @@ static ct_status values(ct_gp *gp, const ct__trend *t, double *H)
     return status;
 }
 
-/* Lists the monomials and makes the arrays. */
+/* Lists the monomials and allocates the arrays. */
 static ct_status prepare(ct_gp *gp, ct__trend *t)
 {
     const int64_t p = t->basis.count;
@@ -124,8 +124,8 @@ static void combine(const ct_gp *gp, ct__trend *t, const double *R1, const doubl
     }
 }
 
-/* Fills t but for its level, and H (p, n). *same: the first function that is a combination of those before it
- * in these rows; -1. R1, R2: room for (p, p). */
+/* Fills t except its level, and H (p, n). *same: the first function that is a combination of those before it
+ * on these rows, or -1. R1, R2: room for (p, p). */
 static ct_status fill(ct_gp *gp, ct__trend *t, double *H, double *R1, double *R2, int64_t *same)
 {
     const int64_t p = t->basis.count;
@@ -141,7 +141,7 @@ static ct_status fill(ct_gp *gp, ct__trend *t, double *H, double *R1, double *R2
 
 /* -- the trend ------------------------------------------------------------------------------------------- */
 
-/* level and r: y = H level + r */
+/* Splits y, given in r: y = H level + r */
 static void detrend(const ct__trend *t, const double *H, int64_t n, double *r)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -152,7 +152,7 @@ static void detrend(const ct__trend *t, const double *H, int64_t n, double *r)
         }
 }
 
-/* gp's H and detrended, from H (p, n). */
+/* Sets gp's H and detrended from H (p, n). */
 static ct_status keep(ct_gp *gp, double *H)
 {
     const int64_t n = gp->n, p = gp->trend->basis.count;
@@ -168,7 +168,7 @@ static ct_status keep(ct_gp *gp, double *H)
     return gp->H ? CT_OK : ct_last_status(gp->device);
 }
 
-/* One attempt, with the functions of `basis`. */
+/* Makes the trend with the functions of `basis`, unless one is a combination of others (*same). */
 static ct_status attempt(ct_gp *gp, const ct__basis *basis, int64_t *same)
 {
     const uint64_t p = (uint64_t)basis->count, n = (uint64_t)gp->n;
@@ -197,7 +197,7 @@ ct_status ct__trend_make(ct_gp *gp, bool lenient)
     if (s) return ct_device_fail(gp->device, s, "%s", message);
     if (basis.count >= gp->n && !lenient)
         return ct_device_fail(gp->device, CT_EINVAL,
-                              "mean: %d functions for %lld row%s: it takes more rows than functions",
+                              "mean: %d functions for %lld row%s: it needs more rows than functions",
                               basis.count, (long long)gp->n, gp->n == 1 ? "" : "s");
     do {
         s = attempt(gp, &basis, &same);
@@ -211,7 +211,7 @@ ct_status ct__trend_make(ct_gp *gp, bool lenient)
     return CT_OK;
 }
 
-/* The root of the mean square of what the trend leaves; of a y that it explains, as it was. */
+/* Sets y_spread to the root mean square of what the trend leaves, unless the trend explains all of y. */
 static ct_status take_spread(ct_gp *gp)
 {
     double *r = ct__gp_doubles(gp->detrended);
@@ -249,7 +249,7 @@ ct_status ct__trend_read(ct_gp *gp, const char *text, const ct_column *columns)
         for (int k = 0; k < basis.term[i].factors; k++)
             if (columns[basis.term[i].column[k]].kind == CT_COLUMN_CATEGORY)
                 return ct_device_fail(gp->device, CT_EINVAL,
-                                      "basis: column \"%.200s\" is a category, no number",
+                                      "basis: column \"%.200s\" is a category, not a number",
                                       columns[basis.term[i].column[k]].name);
     const size_t length = ct__basis_print(&basis, NULL, 0) + 1;
     gp->basis = ct__gp_alloc(gp->device, length, 1);

@@ -12,7 +12,7 @@
  * the columns. */
 typedef struct ct__trend {
     ct__basis basis;   /* h, in the units of the data                           */
-    int64_t monomials; /* in the columns of s: what the terms of h expand to    */
+    int64_t monomials; /* in the columns of s, from the expansion of h          */
     ct__term *monomial;
     double *map;       /* [p][monomials]                                        */
     double *R;         /* [p][p], upper triangular: h(x) = Rᵀ b(s)              */
@@ -22,15 +22,15 @@ typedef struct ct__trend {
 
 /* p; 0 without a trend. */
 int64_t ct__trend_size(const ct_gp *gp);
-/* Gives gp, which has X, y, transforms and basis, its trend, H and detrended in place of those that it has,
- * which stay the caller's. CT_EINVAL if there are not more rows than functions, or if a function is a
- * combination of those before it on these rows; if `lenient`, such functions are left out. */
+/* Sets the trend, H and detrended of gp, which has X, y, transforms and basis. The previous ones remain the
+ * caller's. CT_EINVAL if there are not more rows than functions, or if a function is a combination of those
+ * before it on these rows; if `lenient`, such functions are left out. */
 ct_status ct__trend_make(ct_gp *gp, bool lenient);
-/* For a new model, whose y is as given: standardises y by what the trend leaves of it, so that nothing
- * changes where a trend is added to y; then ct__trend_make. */
+/* For a new model: standardises y by what the trend leaves of it, so that adding a combination of the
+ * functions to y changes nothing else; then ct__trend_make. */
 ct_status ct__trend_standardize(ct_gp *gp, const ct_tensor *y, bool outputs);
 /* Reads the model's basis from text in the names of these columns (NULL: x0, x1, ...), and keeps it.
- * CT_EINVAL for a column of a category. */
+ * CT_EINVAL for a category. */
 ct_status ct__trend_read(ct_gp *gp, const char *text, const ct_column *columns);
 static inline void ct__trend_drop(ct_gp *gp)
 {
@@ -44,17 +44,17 @@ static inline void ct__trend_drop(ct_gp *gp)
     gp->trend = NULL;
     gp->H = gp->detrended = NULL;
 }
-/* The bytes that the likelihood and the factor take for it. */
+/* The trend's bytes in the likelihood and the factor. */
 uint64_t ct__trend_bytes(const ct_gp *gp);
 
 /* -- expansion.c ----------------------------------------------------------------------------------------- */
 
 enum { CT__MOST_MONOMIALS = 1024 };
 
-/* The factor Π c^power before the expansion of a term; 0 or infinite where the range of numbers ends. */
+/* The factor Π c^power before the expansion of a term; 0 or infinite if it leaves the range of numbers. */
 double ct__term_size(const ct_gp *gp, const ct__term *t);
-/* Adds the expansion of term k, without that factor, to the coefficients e (monomials), and its monomials to
- * t where they are not there yet. NULL: only these. False if there are more than CT__MOST_MONOMIALS. */
+/* Adds the expansion of term k, without that factor, to the coefficients e (monomials; NULL: skipped), and
+ * its new monomials to t. False if there are more than CT__MOST_MONOMIALS. */
 bool ct__term_expand(const ct_gp *gp, ct__trend *t, int64_t k, double *e);
 /* mono (monomials) at s (d) */
 void ct__monomials_at(const ct__trend *t, const double *s, double *mono);
@@ -68,8 +68,8 @@ ct_var ct__gp_restricted(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 /* Sets factor.trend and factor.restricted from the factor L. With `correct`, alpha = C⁻¹r becomes P r, and
  * nlml the restricted likelihood. CT_ENUMERIC if A is not positive definite. */
 ct_status ct__gp_restrict(ct_gp *gp, bool correct);
-/* What the restricted likelihood of y in the units of the data has beside that of H and the standardised y:
- * log det R - p log y_scale. 0 without a trend. */
+/* The restricted likelihood of y in the units of the data minus that of H and the standardised y: log det
+ * R - p log y_scale. 0 without a trend. */
 double ct__trend_constant(const ct_gp *gp);
 
 /* -- trend_posterior.c: at standardised points Xs (m, d), for a model with a factor ---------------------- */

@@ -1,4 +1,4 @@
-/* The target's transforms z = g(y): value, inverse, slope and moments, one row of a table each.
+/* The target's transforms z = g(y), a row of a table each: value, inverse, slope and moments.
  *                                    [Snelson, Rasmussen & Ghahramani 2004, "Warped Gaussian processes"] */
 #include <math.h>
 
@@ -32,8 +32,9 @@ static double logit(double y) { return y > 0 && y < 1 ? log(y) - log1p(-y) : NAN
 static double logistic(double z) { return 1 / (1 + exp(-z)); }
 static double logit_slope(double y) { return -log(y) - log1p(-y); }
 
-/* With t = (z - m) / s, y(t) - y(0) = sinh(st/2) / 2 cosh((m + st)/2) cosh(m/2), and its square against the
- * normal density by the trapezoidal rule, whose error is exp(-2π²/hs) as the poles of y are at ±iπ/s. */
+/* For t = (z - m) / s: y(t) - y(0) = sinh(st/2) / 2 cosh((m + st)/2) cosh(m/2). Integrates it and its square
+ * over the normal density by the trapezoidal rule. The error is exp(-2π²/hs), since the poles of y are at
+ * ±iπ/s. */
 static moments narrow_logit(double m, double s)
 {
     const double h = 0.25, root = sqrt(2 * acos(-1));
@@ -47,8 +48,9 @@ static moments narrow_logit(double m, double s)
     return (moments){ logistic(m) + first, second - first * first };
 }
 
-/* By parts: E y = ∫ y'(u) P(z > u) du and E y² = ∫ 2 y(u) y'(u) P(z > u) du, P(z > u) = Φ((m - u)/s), by the
- * trapezoidal rule with an error of exp(-2π²/h). */
+/* Integration by parts, with P(z > u) = Φ((m - u)/s):
+ *     E y = ∫ y'(u) P(z > u) du,   E y² = ∫ 2 y(u) y'(u) P(z > u) du
+ * by the trapezoidal rule with an error of exp(-2π²/h). */
 static moments wide_logit(double m, double s)
 {
     const double h = 0.5;
@@ -75,9 +77,10 @@ static double square(double z) { return z > 0 ? z * z : 0; }
 static double sqrt_value(double y) { return y >= 0 ? sqrt(y) : NAN; }
 static double sqrt_slope(double y) { return -log(2 * sqrt(y)); }
 
-/* Of max(z, 0)², with a = m/s: E y / s² = (a² + 1) Φ(a) + a φ(a) and
- * E y² / s⁴ = (a⁴ + 6a² + 3) Φ(a) + (a³ + 5a) φ(a). For a > 0 this is what z² has, m² + s² and a variance of
- * 4m²s² + 2s⁴, less the same functions of -a. Beyond |a| = 40 Φ(-|a|) is 0. */
+/* The moments of max(z, 0)², with a = m/s:
+ *     E y / s² = (a² + 1) Φ(a) + a φ(a),   E y² / s⁴ = (a⁴ + 6a² + 3) Φ(a) + (a³ + 5a) φ(a)
+ * For a > 0 they are those of z², a mean of m² + s² and a variance of 4m²s² + 2s⁴, minus the same functions
+ * of -a. Beyond |a| = 40, Φ(-|a|) is 0. */
 static moments sqrt_moments(double m, double s)
 {
     const double a = fabs(m / s), b = a * a, v = s * s;

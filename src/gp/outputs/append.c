@@ -1,4 +1,4 @@
-/* Rows more for several outputs. Copies are changed, and take the place of what was there if all is well. */
+/* Appends rows to several outputs: to copies of the models, which replace the models if all succeed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static ct_status append_each(ct_outputs *o, const ct_tensor *X, const ct__answer
     return s;
 }
 
-/* (n + k, p): the outputs of the whole, then the new ones. */
+/* The whole's outputs with the new ones below: (n + k, p). */
 static ct_tensor *extended(const ct_outputs *o, const ct__answers *a)
 {
     const int64_t old = o->whole->n * o->p, more = a->n * o->p;
@@ -74,8 +74,7 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
                                    "ct_outputs_append: Y", &a);
     if (!s && o->whole) ct__answers_scale(o, &a);
     if (!s && noise && o->kind == CT_OUTPUTS_JOINT)
-        s = ct_device_fail(o->device, CT_EINVAL,
-                           "ct_outputs_append: the noise of joint outputs is not given");
+        s = ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: joint outputs take no noise");
     if (!s && a.n)
         s = o->kind == CT_OUTPUTS_EACH     ? append_each(o, X, &a, noise)
             : o->kind == CT_OUTPUTS_SHARED ? append_shared(o, X, &a, noise)

@@ -1,10 +1,10 @@
 /* The file of several outputs. Numbers and text are as in a model's file.
  *
  *     magic "\211CTGO\r\n\032", u32 version, u32 kind, i64 p
- *     for each output: text name, u32 kind, f64 shift, scale; these two are 0 and 1 for EACH
- *     EACH:    p models, each from the version of its file on
- *     SHARED:  the whole in this form; in dtype: the standardised outputs (n p)
- *     JOINT:   the whole in this form, of pairs
+ *     for each output: text name, u32 kind, f64 shift, scale; for EACH these two are 0 and 1
+ *     EACH:    p models, each as in its file from the version on
+ *     SHARED:  the whole likewise; in dtype: the standardised outputs (n p)
+ *     JOINT:   the whole likewise, of pairs
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { VERSION = 1 };
 
-/* What stands before the models, but for the magic; *p is read or written. */
+/* The part between the magic and the outputs' names. Reads or writes *p. */
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {
     if (ct__stream_small(s, VERSION, INT32_MAX) != VERSION) s->bad = true;
@@ -75,7 +75,7 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
 
 /* -- loading --------------------------------------------------------------------------------------------- */
 
-/* Names and scales; NULL with s->bad. */
+/* Reads names and scales; NULL with s->bad. */
 static ct_outputs *read_head(ct__stream *s)
 {
     ct_outputs_kind kind = CT_OUTPUTS_EACH;
@@ -95,7 +95,7 @@ static ct_outputs *read_head(ct__stream *s)
     return o;
 }
 
-/* Whether the column has the outputs as its levels. */
+/* Whether the column's levels are the outputs. */
 static bool of_outputs(const ct_outputs *o, const ct_column *c)
 {
     bool same = c && c->kind == CT_COLUMN_CATEGORY && c->n_levels == o->p;
@@ -126,7 +126,7 @@ static bool consistent(const ct_outputs *o)
             w->y_spread > 0 && w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
-/* What the whole has beside its model. */
+/* Reads what the whole has besides its model. */
 static void read_rest(ct__stream *s, ct_outputs *o)
 {
     ct_gp *w = o->whole;
@@ -147,7 +147,7 @@ static void read_rest(ct__stream *s, ct_outputs *o)
     o->d = w->d - 1;
 }
 
-/* False with the reason on the device. */
+/* Reads the models; false with the reason on the device. */
 static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
 {
     const bool whole = o->kind != CT_OUTPUTS_EACH;
@@ -167,7 +167,7 @@ static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
     return false;
 }
 
-/* A checksum that is wrong says more than what was wrong before it. */
+/* A wrong checksum takes precedence over earlier faults, as it explains them. */
 static ct_outputs *read_file(ct__stream *s, const char *path)
 {
     ct_outputs *o = read_head(s);

@@ -1,5 +1,5 @@
-/* Joint outputs: one model of pairs (x, output). Its last column is the output's code, and its rows are those
- * of output 0, then those of output 1, ..., of the values that are there. */
+/* Joint outputs: one model of pairs (x, output). Its last column is the output's code. It has a row for each
+ * value present, first those of output 0, then those of output 1, ... */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ typedef struct pairs {
     double *x, *y, *code; /* (n, d + 1), (n), (n); one block, freed as x */
 } pairs;
 
-/* The values that are there, with their points. */
+/* The values present, with their points. */
 static ct_status pair_up(const ct_outputs *o, const ct_tensor *X, const ct__answers *a, pairs *q)
 {
     const int64_t d = o->d, all = a->n * a->p;
@@ -32,7 +32,7 @@ static ct_status pair_up(const ct_outputs *o, const ct_tensor *X, const ct__answ
     return q->x ? CT_OK : ct_last_status(o->device);
 }
 
-/* X, y and codes as tensors. */
+/* t = X, y and codes as tensors. */
 static ct_status tensors_of(const ct_outputs *o, const pairs *q, ct_dtype dtype, ct_tensor *t[3])
 {
     t[0] = ct__gp_tensor(o->device, dtype, ct_shape2(q->n, o->d + 1), q->x);
@@ -56,8 +56,8 @@ static bool looks_at(const ct_kernel *k, int column)
     return false;
 }
 
-/* The kernel on pairs, for columns [d + 1] of which the last is the output's: profiles without active columns
- * see the inputs. One that does not look at the output is multiplied by `index`. */
+/* The kernel on pairs, for columns [d + 1], the last of which is the output's. Profiles without active
+ * columns see the inputs. A kernel that does not read the output is multiplied by `index`. */
 static ct_kernel *on_pairs(ct_kernel *k, const ct_column *columns, int64_t d, int rank)
 {
     bool codes = false;
@@ -77,7 +77,7 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     ct_tensor *t[3] = { NULL };
     pairs q = { 0 };
     const char **levels = ct__gp_alloc(o->device, (uint64_t)o->p, sizeof *levels);
-    ct_column *columns = ct__gp_copy_columns(o->device, &model, o->d), /* the output's place is the last */
+    ct_column *columns = ct__gp_copy_columns(o->device, &model, o->d), /* the output's column is the last */
         *own = columns ? ct__gp_alloc(o->device, (uint64_t)o->d + 1, sizeof *own) : NULL;
     ct_status s = levels && own ? pair_up(o, X, a, &q) : CT_ENOMEM;
     if (!s) s = tensors_of(o, &q, ct_tensor_dtype(X), t);

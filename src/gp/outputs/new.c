@@ -1,4 +1,4 @@
-/* Outputs from data. */
+/* Makes outputs from data. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     const ct_gp_options *m = &o->model;
     if (!Y) return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: Y is NULL");
     if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 0) < 1 || ct_tensor_dim(X, 1) < 1)
-        return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: X must be (n, d), with a row and a column");
+        return ct_device_fail(device, CT_ESHAPE,
+                              "ct_outputs_new: X must be (n, d), with at least one row and one column");
     const int64_t p = ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1);
     if (p < 1 || p > CT_OUTPUTS_MOST)
         return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: Y has %lld columns, it takes 1 to %d",
@@ -23,23 +24,22 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
         for (int64_t i = 0; i < j && good; i++) good = strcmp(o->outputs[i].name, c->name) != 0;
         if (!good)
             return ct_device_fail(device, CT_EINVAL,
-                                  "ct_outputs_new: output %lld has no name of its own or is a category",
+                                  "ct_outputs_new: output %lld has no unique name, or is a category",
                                   (long long)j);
     }
     if (!ct__group_is_one(m->group))
         return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: there is no group for several outputs");
+                              "ct_outputs_new: several outputs cannot share a group of processes");
     if (o->kind == CT_OUTPUTS_EACH) return ct__noise_check(device, m, ct_tensor_dim(X, 0));
     if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
         return ct_device_fail(
             device, CT_EUNSUPPORTED,
-            "ct_outputs_new: outputs in common have their averages as the mean: CT_MEAN_ZERO");
+            "ct_outputs_new: shared and joint outputs have their averages as the mean: use CT_MEAN_ZERO");
     if (m->transform != CT_TRANSFORM_NONE)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_outputs_new: a transform of the outputs is for CT_OUTPUTS_EACH");
     if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: noise in the units of y is for CT_OUTPUTS_EACH");
+        return ct_device_fail(device, CT_EUNSUPPORTED, "ct_outputs_new: given noise is for CT_OUTPUTS_EACH");
     if (o->kind == CT_OUTPUTS_SHARED) return CT_OK;
     if (m->noise != CT_NOISE_LEARNED)
         return ct_device_fail(device, CT_EUNSUPPORTED,
@@ -50,7 +50,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     return CT_OK;
 }
 
-/* Without the columns and rows of y; of what is standardised the inputs. */
+/* The whole's options: a zero mean, its own output column, and only the inputs standardised. */
 static ct_gp_options of_whole(const ct_outputs_options *options, const ct_column *output)
 {
     ct_gp_options model = options->model;
@@ -81,7 +81,7 @@ static ct_status make_each(ct_outputs *o, const ct_tensor *X, const ct__answers 
     return s;
 }
 
-/* Takes the kernel over. The first output stands for y. */
+/* Takes ownership of the kernel. The first output serves as y. */
 static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, ct_kernel *kernel,
                              const ct_outputs_options *options)
 {
@@ -103,7 +103,7 @@ static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, 
     return ct_last_status(o->device);
 }
 
-/* Takes the kernel over. */
+/* Takes ownership of the kernel. */
 static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
                       const ct_outputs_options *options)
 {
@@ -159,8 +159,8 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
             same = gp != models[i] && strcmp(ct_gp_output(gp)->name, ct_gp_output(models[i])->name) != 0;
         if (!same)
             return ct_device_fail(first->device, CT_EINVAL,
-                                  "ct_outputs_of: model %lld has other inputs, dtype or device, or an output "
-                                  "that is there twice",
+                                  "ct_outputs_of: model %lld has other inputs, dtype or device, or another "
+                                  "model's output",
                                   (long long)j);
         if (!ct__group_is_one(gp->options.group))
             return ct_device_fail(first->device, CT_EUNSUPPORTED,

@@ -1,5 +1,5 @@
-/* Several outputs as an object, and the models of single ones. With SHARED these have the whole's X and
- * factor, their own y and α = C⁻¹y, and its parameters in their own units. */
+/* Several outputs as an object, and the models of single outputs. With SHARED such a model has the whole's X
+ * and factor, its own y and α = C⁻¹y, and the whole's parameters in its own units. */
 #include "outputs.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
-/* Names and texts in one block: as the p - 1 inputs and the output of a model. */
+/* Copies names and texts into one block, as the p - 1 inputs and the output of a model. */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
     if (columns)
@@ -71,7 +71,7 @@ void ct_outputs_free(ct_outputs *o)
     free(o);
 }
 
-/* -- what they are --------------------------------------------------------------------------------------- */
+/* -- properties ------------------------------------------------------------------------------------------ */
 
 int64_t ct_outputs_count(const ct_outputs *o) { return o ? o->p : 0; }
 ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o) { return o ? o->kind : CT_OUTPUTS_EACH; }
@@ -100,7 +100,7 @@ int64_t ct_outputs_values(const ct_outputs *o)
 
 /* -- a single one ---------------------------------------------------------------------------------------- */
 
-/* The prior of v' = origin + r v for that of v. */
+/* The prior of v' = origin + r v, given that of v. */
 static ct_prior moved(ct_prior prior, double origin, double r)
 {
     switch (prior.kind) {
@@ -114,7 +114,7 @@ static ct_prior moved(ct_prior prior, double origin, double r)
     return prior;
 }
 
-/* The parameters, which are in the whole's units, in those of gp: what the tape sees stays, to the bit. */
+/* Converts gp's parameters from the whole's units to its own. Their s coordinates keep their bits. */
 static ct_status change_units(ct_gp *gp, const ct_gp *whole)
 {
     ct_status s = CT_OK;
@@ -133,7 +133,7 @@ static ct_status change_units(ct_gp *gp, const ct_gp *whole)
     return s;
 }
 
-/* The column's values from the whole's, and α with the factor that the two have in common. */
+/* Takes y of output j from the whole's outputs, and computes α with the shared factor. */
 static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
 {
     double *y = ct__gp_doubles(o->whole->shared);
@@ -151,7 +151,7 @@ static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
     return ct_device_fail(o->device, s, "output '%.64s': its likelihood is not finite", o->column[j].name);
 }
 
-/* Into gp, a copy of the whole. */
+/* Turns gp, a copy of the whole, into the model of output j. */
 static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
 {
     const ct_gp_options named = { .inputs = gp->column, .output = &o->column[j] };

@@ -3,7 +3,7 @@
 
 #include "outputs.h"
 
-/* C[(i, j), (l, j)] = V[i, l], between other outputs 0. */
+/* C[(i, j), (l, j)] = V[i, l]; 0 between different outputs. */
 static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, double *C)
 {
     const int64_t p = o->p;
@@ -11,7 +11,7 @@ static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, do
         for (int64_t l = 0; l < m; l++) C[(i * p + j) * m * p + l * p + j] = V[i * m + l];
 }
 
-/* Outputs that have nothing in common once the parameters are known. */
+/* Outputs that are independent given the parameters. */
 static ct_status predict_each(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
                               double *C)
 {

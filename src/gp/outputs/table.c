@@ -1,4 +1,4 @@
-/* The table of several outputs: what is missing in it, and its scales. */
+/* The table of several outputs: its missing values and its scales. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ void ct__answers_scale(const ct_outputs *o, ct__answers *a)
     for (int64_t i = 0; i < a->n * a->p; i++) a->y[i] = (a->y[i] - o->shift[i % a->p]) / o->scale[i % a->p];
 }
 
-/* The values of output j into v; their number. */
+/* Copies the values of output j to v. Returns their number. */
 static int64_t values_of(const ct__answers *a, int64_t j, double *v)
 {
     int64_t count = 0;
@@ -63,7 +63,7 @@ ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a)
     for (int64_t j = 0; j < a->p && !s; j++) {
         const int64_t count = values_of(a, j, v);
         if (count < 2)
-            s = ct_device_fail(o->device, CT_EINVAL, "output '%.64s' has %lld values: it takes at least 2",
+            s = ct_device_fail(o->device, CT_EINVAL, "output '%.64s' has %lld values: it needs at least 2",
                                o->column[j].name, (long long)count);
         if (!s) ct__gp_column_moments(v, count, 1, &o->shift[j], &o->scale[j]);
         if (!s) s = ct__gp_check_spread(o->device, o->scale[j], "Y", j);

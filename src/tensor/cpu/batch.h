@@ -6,7 +6,7 @@
 
 #include "cpu.h"
 
-enum { CT__MATRICES = 3 };
+enum { CT__MATRICES = 4 };
 
 typedef struct ct__matrix {
     int64_t rows, cols, rs, cs; /* of the tensor                                     */

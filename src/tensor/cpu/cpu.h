@@ -98,6 +98,7 @@ size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t
 #define CT_FLAGGING             CT_PRIMITIVE
 #include <cotangent/primitives.inc>
 CT__MORE_ENTRIES(PROTOTYPE)
+PROTOTYPE(affine)
 PROTOTYPE(packed_sweep)
 PROTOTYPE(gaussians)
 PROTOTYPE(keeps_root)

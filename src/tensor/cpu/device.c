@@ -189,6 +189,7 @@ const ct_backend ct__cpu_backend = {
     .spread = spread,
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
+    ENTRY(affine)
     ENTRY(packed_sweep)
     ENTRY(gaussians)
     ENTRY(keeps_root)

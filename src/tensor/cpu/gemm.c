@@ -186,6 +186,19 @@ static void by_product(ct__job *job)
     job->member = product_member;
 }
 
+ct_status ct__cpu_affine(ct_device *dev, const ct_view *a, const ct_view *b, const ct_view *d, ct_view *c)
+{
+    if (!ct__is_half(c->dtype)) {
+        const ct_status s = ct__cpu_copy(dev, d, c);
+        return s ? s : ct__cpu_gemm(dev, 1, a, b, 1, c);
+    }
+    const ct_view *t[] = { a, b, c, d };
+    ct__job job = { .alpha = 1, .beta = 1 };
+    if (!ct__job_init(&job, dev, 4, t)) return CT_OK;
+    job.work = 2.0 * (double)job.m[C].rows * (double)job.m[C].cols * (double)job.m[A].cols;
+    return ct__half_gemm(&job);
+}
+
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
                        ct_view *c)
 {

@@ -49,7 +49,8 @@ static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, in
 static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t piece, float *scratch)
 {
     const int64_t member = piece / (t->down * t->across), at = piece % (t->down * t->across);
-    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2];
+    const int start = job->n - 1; /* of C, or the fourth matrix of `affine` */
+    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[start];
     const uint16_t *A = ct__member(job, 0, member), *B = ct__member(job, 1, member);
     const int64_t row = at / t->across * t->rows, col = at % t->across * t->cols;
     const int64_t rows = c->rows - row < t->rows ? c->rows - row : t->rows;
@@ -58,7 +59,10 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
     uint16_t *C = (uint16_t *)ct__member(job, 2, member) + row * c->rs + col * c->cs;
 
     const bool given = job->beta != 0;
-    if (given) ct__widen_tile(job->dev->isa, job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
+    if (given)
+        ct__widen_tile(job->dev->isa, job->dtype, rows, cols,
+                       (const uint16_t *)ct__member(job, start, member) + row * d->rs + col * d->cs, d->rs,
+                       d->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
     const bool dots = job->alpha == 1 && (!given || job->beta == 1);

@@ -19,7 +19,8 @@ void ct__widen_tile(int isa, ct_dtype from, int64_t rows, int64_t cols, const ui
 void ct__narrow_tile(int isa, ct_dtype to, int64_t rows, int64_t cols, const float *x, int64_t ld,
                      uint16_t *y, int64_t rs, int64_t cs);
 
-/* gemm for a job of bf16 or f16. Sums are in f32, and each is rounded once. */
+/* gemm, or affine with D as the fourth matrix, for a job of bf16 or f16. Sums are in f32, and each is rounded
+ * once. */
 ct_status ct__half_gemm(const ct__job *job);
 
 /* Whether the CPU has AMX's products of bf16; whether the operating system grants them to this process, which

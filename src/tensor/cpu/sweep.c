@@ -84,6 +84,7 @@ typedef struct problem {
     bool inverse;
     double tolerance;
     void *data, *z, *diagonal;
+    int64_t columns; /* of z */
     int parts, team;
 } problem;
 
@@ -106,10 +107,10 @@ static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 #include "kernel/each_isa.h"
 
 static problem problem_of(const ct_device *dev, layout A, bool inverse, double tolerance, void *data, void *z,
-                          void *diagonal)
+                          int64_t columns, void *diagonal)
 {
     const int parts = A.n <= CT__SWEEP_ALONE ? 1 : dev->threads;
-    return (problem){ A, inverse, tolerance, data, z, diagonal, parts, ct__team(dev, parts) };
+    return (problem){ A, inverse, tolerance, data, z, diagonal, columns, parts, ct__team(dev, parts) };
 }
 
 static size_t memory_of(const ct_device *dev, ct_dtype dtype, const problem *t)
@@ -128,7 +129,8 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
                                ct_view *z, ct_view *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
-    const problem t = problem_of(dev, layout_of(n, A), inverse, tolerance, A->data, z->data, diagonal->data);
+    const problem t =
+        problem_of(dev, layout_of(n, A), inverse, tolerance, A->data, z->data, z->dim[1], diagonal->data);
     size_t bytes = memory_of(dev, A->dtype, &t);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
@@ -144,13 +146,13 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
 
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld)
 {
-    const problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, NULL, NULL, NULL);
+    const problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, NULL, NULL, 1, NULL);
     return memory_of(dev, dtype, &t) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
 }
 
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
 {
-    problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, a, NULL, NULL);
+    problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, a, NULL, 1, NULL);
     t.z = (char *)memory + memory_of(dev, dtype, &t);
     t.diagonal = ct__at(t.z, dtype, n + CT__ALIGNMENT);
     memset(t.z, 0, (size_t)n * ct_dtype_size(dtype));

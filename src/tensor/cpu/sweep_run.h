@@ -10,6 +10,7 @@ static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
                         .tolerance = (T)t->tolerance,
                         .data = t->data,
                         .z = t->z,
+                        .columns = t->columns,
                         .diagonal = t->diagonal,
                         .parts = t->parts,
                         .team = t->team };
@@ -19,7 +20,7 @@ static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
     s->W = ct__take(memory, &used, slivers * b * WIDTH * sizeof(T));
     s->F = ct__take(memory, &used, b * b * sizeof(T));
     s->Ft = ct__take(memory, &used, b * b * sizeof(T));
-    s->y = ct__take(memory, &used, b * sizeof(T));
+    s->y = ct__take(memory, &used, (size_t)s->columns * b * sizeof(T));
     s->reciprocal = ct__take(memory, &used, b * sizeof(T));
     s->spare = ct__take(memory, &used, (size_t)s->parts * b * WIDTH * sizeof(T));
     s->queues = ct__take(memory, &used, (size_t)s->parts * sizeof(queue));
@@ -87,9 +88,11 @@ static bool NAME(take_diagonal)(const NAME(sweep) * s)
     const T small = sizeof(T) == 8 ? (T)0x1p-450 : (T)0x1p-40f;
     bool flush = true;
     for (int64_t k = 0; k < s->A.n; k++) {
-        const T d = s->diagonal[k] = s->data[element(&s->A, k, k)], z = s->z[k];
-        flush = flush && d > small && d < 1 / small && (z == 0 || z > small || z < -small);
+        const T d = s->diagonal[k] = s->data[element(&s->A, k, k)];
+        flush = flush && d > small && d < 1 / small;
     }
+    for (int64_t k = 0; k < s->A.n * s->columns && flush; k++)
+        flush = s->z[k] == 0 || s->z[k] > small || s->z[k] < -small;
     return flush;
 }
 

@@ -7,11 +7,12 @@ typedef struct NAME(sweep) {
     int64_t grain; /* rows and columns of a tile of the update */
     bool inverse;
     T tolerance;            /* relative to the diagonal: a smaller pivot fails                   */
-    T *data, *z, *diagonal; /* z, diagonal: contiguous; diagonal is A's at first, L's at the end */
+    T *data, *z, *diagonal; /* z: columns of n; diagonal is A's at first, L's at the end         */
+    int64_t columns;        /* of z                                                              */
     T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step         */
     T *F, *Ft;              /* the pivot block's factor and its transpose, both in slivers       */
     T *reciprocal;          /* 1 / l_kk of the pivot block; finite, as l_kk is a square root     */
-    T *y;                   /* L⁻¹z of the pivot block                                           */
+    T *y;                   /* L⁻¹z of the pivot block, [column][pivot]                          */
     T *spare;               /* workspace: a sliver for each part                                 */
     queue *queues;          /* of each part                                                      */
     bool flush;             /* subnormals count as zeros                                         */
@@ -118,22 +119,39 @@ TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int
 
 /* -- pivots ---------------------------------------------------------------------------------------------- */
 
+/* z (WIDTH) = z_t - Σ_{u<t} L_tu y_u for a column of z; returns the place of its y_t. */
+TARGET static T *NAME(residual)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0, int64_t column,
+                                T *z)
+{
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
+    T *y = s->y + column * s->block;
+    for (int64_t i = 0; i < WIDTH; i++) z[i] = i < rows ? s->z[column * s->A.n + i0 + i] : 0;
+    for (int64_t i = rows; i < WIDTH; i++) y[t * WIDTH + i] = 0;
+    NAME(combine)(t * WIDTH, P, y, z, -1);
+    return y + t * WIDTH;
+}
+
 /* Factorises the t-th diagonal tile of the pivot block, at row i0. P already holds L_tu, u < t, and receives
- * L_tt. y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u). */
+ * L_tt. y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) for each column of z, the first while L_tt is computed. */
 TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
-    T *tile = P + t * WIDTH * WIDTH, *y = s->y + t * WIDTH, z[WIDTH] = { 0 };
+    T *tile = P + t * WIDTH * WIDTH, z[WIDTH];
     if (rows < WIDTH) memset(tile, 0, WIDTH * WIDTH * sizeof(T));
     for (int64_t i = rows; i < WIDTH; i++) tile[i * (WIDTH + 1)] = 1;
     NAME(move_triangle)(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
         NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
-    for (int64_t i = 0; i < rows; i++) z[i] = s->z[i0 + i];
-    for (int64_t i = rows; i < WIDTH; i++) y[i] = 0;
-    NAME(combine)(t * WIDTH, P, s->y, z, -1);
+    T *y = NAME(residual)(s, P, t, i0, 0, z);
     int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH, z, y);
     if (failed) return i0 + failed;
+    for (int64_t j = 1; j < s->columns; j++) {
+        y = NAME(residual)(s, P, t, i0, j, z);
+        for (int64_t k = 0; k < rows; k++) {
+            y[k] = z[k] / tile[k * (WIDTH + 1)];
+            for (int64_t i = k + 1; i < rows; i++) z[i] -= tile[k * WIDTH + i] * y[k];
+        }
+    }
     for (int64_t i = 0; i < rows; i++) {
         T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
         if (s->tolerance > 0 && !(l * l > s->tolerance * *d)) return i0 + i + 1;
@@ -161,7 +179,8 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
         for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
         for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
         (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
-        if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
+        for (int64_t j = 0; j < s->columns && !s->inverse; j++)
+            memcpy(s->z + j * n + i0, s->y + j * s->block + before, (size_t)rows * sizeof(T));
     }
     return 0;
 }
@@ -177,7 +196,7 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
     const int64_t from = pivot ? i0 - k0 : 0; /* L⁻ᵀ is an upper triangle */
     const T sign = above || pivot ? 1 : -1;
     if (!s->inverse && (above || pivot)) return;
-    T *W = s->W + sliver * s->block * WIDTH, dot[WIDTH] = { 0 };
+    T *W = s->W + sliver * s->block * WIDTH;
     if (pivot) {
         memset(W + from * WIDTH, 0, (size_t)((w - from) * WIDTH) * sizeof(T));
         for (int64_t i = 0; i < rows; i++) W[(from + i) * WIDTH + i] = 1;
@@ -185,8 +204,11 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         NAME(move_sliver)(s, W, i0, k0, w, false, 1);
     }
     NAME(solve)(s, W, from, w);
-    NAME(combine)(w - from, W + from * WIDTH, s->y + from, dot, sign);
-    for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
+    for (int64_t j = 0; j < s->columns; j++) {
+        T dot[WIDTH] = { 0 }, *z = s->z + j * s->A.n + i0;
+        NAME(combine)(w - from, W + from * WIDTH, s->y + j * s->block + from, dot, sign);
+        for (int64_t i = 0; i < rows; i++) z[i] = (pivot ? 0 : z[i]) + dot[i];
+    }
     if (!s->inverse) {
         NAME(move_sliver)(s, W, i0, k0, w, true, 1);
         return;

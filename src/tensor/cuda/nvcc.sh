@@ -1,10 +1,10 @@
 #!/bin/sh
-# nvcc.sh FILE NVCC...: runs nvcc. What ptxas says of each kernel goes to FILE, for tools/resources, after the
-# compiler's version and the threads that the kernels' __launch_bounds__ allow; all else to stderr.
+# nvcc.sh FILE NVCC...: runs nvcc. Writes to FILE, for tools/resources, the compiler's version, the threads
+# that the kernels' __launch_bounds__ allow, and ptxas's report of each kernel; the rest goes to stderr.
 file=$1
 shift
 kept=$file.kept
-mkdir -p "$kept" # what nvcc keeps has the names that it has given: one folder per object
+mkdir -p "$kept" # nvcc names the files that it keeps, so each object needs its own folder
 "$@" -Xptxas -v --keep --keep-dir "$kept" 2>"$kept/said"
 status=$?
 of_ptxas='^ptxas info|^ *[0-9]+ bytes stack frame'

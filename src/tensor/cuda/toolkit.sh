@@ -1,12 +1,13 @@
 #!/bin/sh
 # toolkit.sh CAPABILITIES ROOTS CC...: finds an nvcc of CUDA 12 or later with CUB, cuBLAS and cuSOLVER, and
-# proves it: nvcc compiles a kernel and the use of both, and CC links them. An nvcc names the folders of its
-# own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). What it lacks may be in ROOTS:
-# folders with include/ and lib/, or of such folders, as PyPI's packages are laid out. Lists have commas.
+# tests it: nvcc compiles a kernel and calls of both libraries, and CC links them. nvcc reports the folders of
+# its own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). Missing parts may be in
+# ROOTS: folders with include/ and lib/, or folders of such folders, the layout of PyPI's packages. Lists are
+# separated by commas.
 #
 # Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (-isystem, or a folder), library
 # (a file), folder (of libraries).
-# Fails where none will do, and prints one line that says why. $NVCC names the only nvcc to try.
+# If no nvcc is usable, fails and prints one line with the reasons. $NVCC names the only nvcc to try.
 set -u
 capabilities=$(echo "$1" | tr , ' ') roots=$(echo "$2" | tr , ' ')
 shift 2
@@ -24,13 +25,13 @@ extern "C" void probe(double *x, void **routine)
 }
 TEXT
 
-# The first complaint in the log of a compiler or linker.
+# The first error in the log of a compiler or linker.
 complaint() {
     grep -m 1 -iE 'error|fatal|unsupported|cannot|undefined|not found' "$scratch/log" ||
         head -n 1 "$scratch/log"
 }
 
-# folders PATTERN: which of the roots, and of the folders in them, have such a folder.
+# folders PATTERN: the folders of this name in the roots and in the folders in them.
 folders() {
     for root in $roots; do
         for folder in "$root/$1" "$root"/*/"$1" "$root/targets"/*/"$1"; do
@@ -39,8 +40,8 @@ folders() {
     done
 }
 
-# library CC... -print-file-name=FILE: the file of library $name, in the folders of nvcc, then of the roots,
-# then of CC. Folders named stubs have libraries to link with that cannot run.
+# library CC... -print-file-name=FILE: the file of library $name, searched in the folders of nvcc, then of the
+# roots, then of CC. Folders named stubs have libraries for linking only, and are replaced by their parents.
 library() {
     for folder in $own $(folders lib64) $(folders lib) "$(dirname "$("$@" 2>/dev/null)")"; do
         folder=$(cd "${folder%/stubs}" 2>/dev/null && pwd)
@@ -50,13 +51,13 @@ library() {
     done
 }
 
-# no REASON: this nvcc will not do.
+# no REASON: rejects this nvcc.
 no() { echo "$1"; exit 1; }
 
-# listed NAME LETTER: the folders -LETTER... of what nvcc calls NAME.
+# listed NAME LETTER: the folders -LETTER... in the variable NAME of nvcc's dry run.
 listed() { sed -n "s/^#[$] $1=//p" "$scratch/dry" | tr -d '"' | tr ' ' '\n' | sed -n "s/^-$2//p"; }
 
-# try NVCC CC...: prints what there is to say of it, or why it will not do; in a shell of its own.
+# try NVCC CC...: prints the lines for this nvcc, or why it is rejected; in a subshell.
 # shellcheck disable=SC2086  # flags, folders and files are words
 try() (
     nvcc=$1
@@ -66,11 +67,11 @@ try() (
     [ -n "$version" ] || no "$nvcc does not run"
     [ "$major" -ge 12 ] || no "$nvcc is CUDA $version, which is older than 12"
 
-    # The GPUs that this nvcc knows, and for later ones the code of the last, which they translate.
+    # The GPUs that this nvcc knows, and for later ones PTX of the last, which the driver translates.
     flags='' newest='' known=''
     codes=$("$nvcc" --list-gpu-code 2>/dev/null)
     for capability in $capabilities; do
-        number=${capability%%[!0-9]*} # of 90a, say
+        number=${capability%%[!0-9]*} # 90 of 90a
         [ "${number:-0}" -ge 80 ] || no "gpu_capabilities has $capability: the least is 80"
         echo "$codes" | grep -qx "sm_$capability" || continue
         newest=$capability known="$known $capability"

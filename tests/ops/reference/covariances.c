@@ -1,5 +1,5 @@
 /* Covariance functions by the book, entry by entry [Rasmussen & Williams 2006, ch. 4], and the likelihood of
- * eq. 2.30. */
+ * eq. 2.30, of one output and of several. */
 #include <cotangent/cov_program.h>
 
 #include "reference.h"
@@ -170,31 +170,74 @@ static void one_cov_diag(ref_call *c)
 
 static void cov_diag(ref_call *c) { each_member(c, (int[]){ 1, 2 }, one_cov_diag); }
 
-/* log N(r; 0, K + diag(noise)), negated: with L = chol, ½ |L⁻¹ r|² + Σ log L_ii + ½ n log 2π */
-static void one_gp_nlml(ref_call *c)
+/* -log N(r; 0, C): with L = chol C, ½ |L⁻¹ r|² + Σ log L_ii + ½ n log 2π. C (n, n) becomes L. */
+static long double density(int64_t n, long double *C, const long double *r)
 {
-    int64_t n = c->in[2].n;
-    const long double *r = c->in[2].x, *noise = c->in[3].x;
-    long double *L = malloc((size_t)(n * n + 1) * sizeof *L), *w = malloc((size_t)(n + 1) * sizeof *w);
-    long double *v = ref_out(c, ct_shape0());
-    if (!L || !w) abort();
-    *v = (long double)n / 2 * logl(2 * PI);
+    long double *w = malloc((size_t)(n + 1) * sizeof *w), v = (long double)n / 2 * logl(2 * PI);
+    if (!w) abort();
     for (int64_t i = 0; i < n; i++) {
         w[i] = r[i];
         for (int64_t j = 0; j <= i; j++) {
-            long double s = entry(c, i, j, true) + (i == j ? noise[c->in[3].n == 1 ? 0 : i] : 0);
-            for (int64_t k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
-            L[i * n + j] = i == j ? sqrtl(s) : s / L[j * n + j];
-            if (j < i) w[i] -= L[i * n + j] * w[j];
+            long double s = C[i * n + j];
+            for (int64_t k = 0; k < j; k++) s -= C[i * n + k] * C[j * n + k];
+            C[i * n + j] = i == j ? sqrtl(s) : s / C[j * n + j];
+            if (j < i) w[i] -= C[i * n + j] * w[j];
         }
-        w[i] /= L[i * n + i];
-        *v += w[i] * w[i] / 2 + logl(L[i * n + i]);
+        w[i] /= C[i * n + i];
+        v += w[i] * w[i] / 2 + logl(C[i * n + i]);
     }
-    free(L);
     free(w);
+    return v;
+}
+
+/* Σ_j -log N(r_j; 0, K + diag(noise)) over the columns of r, or its only one */
+static void one_gp_nlml(ref_call *c)
+{
+    const int64_t n = c->in[1].shape.dim[0], p = c->in[2].shape.ndim > 1 ? c->in[2].shape.dim[1] : 1;
+    const long double *noise = c->in[3].x;
+    long double *C = malloc((size_t)(n * n + 1) * sizeof *C), *r = malloc((size_t)(n + 1) * sizeof *r);
+    long double *v = ref_out(c, ct_shape0());
+    if (!C || !r) abort();
+    *v = 0;
+    for (int64_t j = 0; j < p; j++) {
+        for (int64_t i = 0; i < n; i++) {
+            r[i] = c->in[2].x[i * p + j];
+            for (int64_t k = 0; k <= i; k++)
+                C[i * n + k] = entry(c, i, k, true) + (i == k ? noise[c->in[3].n == 1 ? 0 : i] : 0);
+        }
+        *v += density(n, C, r);
+    }
+    free(C);
+    free(r);
 }
 
 static void gp_nlml(ref_call *c) { each_member(c, (int[]){ 1, 2, 1, 1 }, one_gp_nlml); }
+
+/* -log N(r; 0, B ⊗ K + diag(noise) ⊗ I), output by output */
+static void nlml_kronecker(ref_call *c)
+{
+    const int64_t n = c->in[2].shape.dim[0], p = c->in[2].shape.dim[1], all = n * p;
+    const long double *K = c->in[0].x, *B = c->in[1].x;
+    long double *C = malloc((size_t)(all * all + 1) * sizeof *C), *r = malloc((size_t)(all + 1) * sizeof *r);
+    if (!C || !r) abort();
+    for (int64_t a = 0; a < all; a++) {
+        const int64_t i = a % n, j = a / n;
+        r[a] = c->in[2].x[i * p + j];
+        for (int64_t b = 0; b <= a; b++) {
+            const int64_t k = b % n, l = b / n; /* l <= j; of K the lower triangle */
+            C[a * all + b] = B[j * p + l] * K[i > k ? i * n + k : k * n + i] + (a == b ? c->in[3].x[j] : 0);
+        }
+    }
+    *ref_out(c, ct_shape0()) = density(all, C, r);
+    free(C);
+    free(r);
+}
+
+static ref_part kronecker_reads(const void *attr, int input)
+{
+    (void)attr;
+    return input < 2 ? REF_LOWER : REF_ALL;
+}
 
 /* -Σ log N(y_i; mean and variance of the GP at x_i given all other points), each by a solve of its own: of
  * the residuals, with k_i the covariance of i with the others and K_i theirs, mean k_iᵀ K_i⁻¹ r, variance
@@ -236,5 +279,11 @@ const reference reference_covariances[] = {
     { .name = "cov_diag", .compute = cov_diag, .swallows_nan = 3 },
     { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9, .f32_rounding = 10 }, /* of no data */
     { .name = "gp_loo_nlpd", .compute = gp_loo_nlpd, .swallows_nan = 9, .f32_rounding = 10 },
+    { .name = "nlml_shared", .compute = one_gp_nlml, .swallows_nan = 9, .f32_rounding = 10 },
+    { .name = "nlml_kronecker",
+      .compute = nlml_kronecker,
+      .reads = kronecker_reads,
+      .swallows_nan = 10,
+      .cpu_only = true },
     { 0 },
 };

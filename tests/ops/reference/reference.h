@@ -30,6 +30,7 @@ typedef struct reference {
     uint64_t swallows_nan; /* bit i: an input i that is NaN all over need not make the output NaN */
     uint64_t full_rank;    /* bit i: with equal rows input i would be outside the op's domain         */
     double f32_rounding;   /* by how much its samples amplify rounding in f32; 0 means 1                   */
+    bool cpu_only;         /* other devices refuse it: CT_EUNSUPPORTED                                     */
 } reference;
 
 /* NULL where there is none: then the matrix fails. */
