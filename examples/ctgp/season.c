@@ -129,10 +129,12 @@ static ct_status find_seasons(const ct_gp *gp, const ct_tensor *X, int64_t colum
 {
     const int64_t n = ct_tensor_count(y);
     double *z = calloc((size_t)n, sizeof *z);
-    ct_status s = z ? ct_read(y, z, (size_t)n * sizeof *z) : CT_ENOMEM;
+    ct_tensor *wide = ct_tensor_cast(y, CT_F64), *target = NULL;
+    ct_status s = z && wide ? ct_read(wide, z, (size_t)n * sizeof *z) : CT_ENOMEM;
     for (int64_t i = 0; i < n && !s; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
-    ct_tensor *target = s ? NULL : ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z);
+    if (!s && !(target = ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z))) s = CT_ENOMEM;
     if (!s) s = ct_find_seasons(X, column, target, season, count);
+    ct_release(wide);
     ct_release(target);
     free(z);
     return s;

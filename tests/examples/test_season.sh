@@ -48,6 +48,9 @@ awk 'BEGIN { print "day,sold"
 ok 'a wave in the log of the target' '^n=140 ' \
     "$ctgp" fit waves.csv --target sold --transform log --kernel 'scale * rbf' --model rbf.ctgp
 that 'has a hint of its strength there' grep -qE '^ctgp: day: season of [67]\.[0-9]+ \(power 0\.9[0-9]\)$' err
+ok 'a week in f32' '^n=140 ' "$ctgp" fit days.csv --target sold --dtype f32 --kernel 'scale * rbf' \
+    --max-iter 3 --model narrow.ctgp
+that 'has a hint, too' grep -qE '^ctgp: day: season of [67]\.[0-9]+ \(power ' err
 ok 'among several columns' '^n=140 features=2' "$ctgp" fit heat.csv --target sold --model heat.ctgp
 that 'the time has a hint' grep -qx \
     'ctgp: the covariance is chosen without a part for it: --season date tries one' err
