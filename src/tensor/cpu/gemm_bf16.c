@@ -326,9 +326,9 @@ static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product
     const uint16_t *a = (const uint16_t *)q->a + i * q->a_rs;
     _Alignas(LINE) uint32_t turned[CT__BF16_PAIRS * STRIP];
     if (amx && q->a_cs == 1) {
-        memset(to, 0, (size_t)(STRIP * pairs) * sizeof *to);
         for (int64_t r = 0; r < rows; r++)
             memcpy(to + r * pairs, a + r * q->a_rs, (size_t)pairs * sizeof *to);
+        memset(to + rows * pairs, 0, (size_t)((STRIP - rows) * pairs) * sizeof *to);
     } else {
         pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? turned : to);
         if (amx) f32->transpose(pairs, STRIP, turned, STRIP, to, pairs);
@@ -371,6 +371,7 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
 
     if (amx) open_tiles();
     const int64_t step = amx ? STRIP : CT__BF16_ROWS, width = amx && parts == 1 ? AMX_PANEL : PANEL;
+    const ending end = dots->C ? ROUND : q->add ? ADD : STORE;
     run_tile *const *run = amx ? amx_tiles[parts - 1] : tiles;
     int64_t j = 0;
     for (; j < n; j += width) {
@@ -380,13 +381,10 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
         future next = next_panel(dots, j + width, width, (m + step - 1) / step * (amx ? pairs / LANES : 1));
         for (int64_t i = 0; i < m; i += step) {
-            if (dots->C)
-                for (int64_t r = i + step; r < ct__min(m, i + 2 * step); r++)
-                    for (int64_t l = 0; l < cols; l += LINE / 2)
-                        __builtin_prefetch(dots->C + r * dots->ldC + j + l, 1, 3);
-            const place to = { .end = dots->C  ? ROUND
-                                      : q->add ? ADD
-                                               : STORE,
+            for (int64_t r = i + step; r < ct__min(m, i + 2 * step) && end == ROUND; r++)
+                for (int64_t l = 0; l < cols; l += LINE / 2) /* the tile below is written next */
+                    __builtin_prefetch(dots->C + r * dots->ldC + j + l, 1, 3);
+            const place to = { .end = end,
                                .rows = ct__min(m - i, step),
                                .cols = cols,
                                .c = (float *)q->c + i * q->ldc + j,
