@@ -37,6 +37,7 @@ typedef struct place {
     int64_t ldC;
 } place;
 
+/* As ct__to_half */
 VECTORS CT__INLINE __m256i rounded(ct_dtype dtype, __m512 x)
 {
     if (dtype == CT_F16) return _mm512_cvtps_ph(x, 0);
