@@ -76,6 +76,38 @@ static void the_same_seed_gives_the_same_fit(void **state)
     gp_data_free(&s);
 }
 
+/* The objective at the first point of each of three starts */
+static int keep_first(void *context, const ct_fit_progress *p)
+{
+    double *first = context;
+    if (p->evaluation == 1) first[p->start] = p->objective;
+    return 0;
+}
+
+/* Restarts are drawn around a given start as widely as around the data's own. */
+static void a_given_start_is_no_narrower(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 40, 2);
+    double first[2][3];
+    for (int given = 0; given < 2; given++) {
+        ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
+        for (int64_t i = 0; i < ct_gp_params(gp) && given; i++) {
+            ct_param p = *ct_gp_param(gp, i);
+            p.start_given = true;
+            assert_ok(ct_gp_set_param(gp, i, &p), ct_message(device));
+        }
+        const ct_fit_options options = {
+            .restarts = 2, .seed = 3, .progress = keep_first, .context = first[given]
+        };
+        assert_ok(ct_gp_fit(gp, &options), ct_message(device));
+        ct_gp_free(gp);
+    }
+    for (int k = 0; k < 3; k++) assert_true(first[0][k] == first[1][k]);
+    assert_true(first[0][1] != first[0][0] && first[0][2] != first[0][1]);
+    gp_data_free(&s);
+}
+
 static void adam_comes_near_lbfgs(void **state)
 {
     (void)state;
@@ -404,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recovers_known_parameters),
         cmocka_unit_test(the_same_seed_gives_the_same_fit),
+        cmocka_unit_test(a_given_start_is_no_narrower),
         cmocka_unit_test(adam_comes_near_lbfgs),
         cmocka_unit_test(single_precision_fits),
         cmocka_unit_test(the_callback_stops_it),
