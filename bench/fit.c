@@ -95,7 +95,7 @@ int main(int argc, char **argv)
               *held_back = argc == 4 ? ct_csv_load(b.dev, argv[3]) : NULL;
     ct_gp *gp = table && (held_back || argc < 4) ? model(table) : NULL;
     ct_status s = gp ? warm_up(table) : CT_EINVAL;
-    if (!s) printf("at 0 %.12g\n", ct_gp_nlml_value(gp));
+    if (!s) printf("at 0 %.12g\n", ct_gp_nlml_value(gp)), fflush(stdout);
     if (!s) s = ct_gp_fit(gp, &(ct_fit_options){ .progress = tell, .restarts = atoi(argv[1]) });
     if (!s) printf("ended %s\n", ct_fit_end_text(ct_gp_report(gp).end));
     if (!s && held_back) s = test(gp, held_back);

@@ -345,6 +345,8 @@ def main():
     names = [word for word in words[1:] if word not in WHO] or SETS
     contenders = [who for who in WHO if who in words[1:]] or WHO
     if peers.options.restarts:
+        for who in set(contenders) & set(SEARCH_ONCE):
+            print(f"# {who} has no restarts: left out")
         contenders = [who for who in contenders if who not in SEARCH_ONCE]
     installed = [who for who in contenders if who == "cotangent" or peers.load(PEERS[who][0])]
     lines = []

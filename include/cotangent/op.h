@@ -202,7 +202,8 @@ CT_API ct_status ct_scope_close(ct_call *c);
 #define CT_OUT                  ct_view
 #include <cotangent/primitives.inc>
 
-/* C = A B + D;  A: ...,m,k  B: ...,k,n  C: ...,m,n. D is broadcast to C's shape, and C may not overlap it. */
+/* C = A B + D;  A: ...,m,k  B: ...,k,n  C: ...,m,n. D is broadcast to C's shape. C overlaps none of
+ * them. */
 CT_API void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view C);
 
 /* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. Of C11
@@ -211,11 +212,11 @@ CT_API void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view 
 /* Factorises a positive definite C in place and solves with it for z (n, k). C becomes L and z becomes L⁻¹z;
  * with `inverse`, C becomes C⁻¹ and z becomes C⁻¹z. diagonal (n) gets the diagonal of L. Fails as
  * ct_prim_potrf does, and also at a pivot with L_ii² <= tolerance C_ii (tolerance 0: no such test). After a
- * failure C and z are undefined. On a CPU this is one pass if zᵀ is contiguous, and C is C11 alone (n2 = 0),
- * row-major, or the blocks fill n1 = n - n/2 rows in rectangular full packed format. In that format row j
- * begins with row j of C22 (row j - 1 for odd n) up to the diagonal. Column j of C11 follows, from the
- * diagonal on, then column j of C21. [Gustavson et al. 2010, "Rectangular full packed format for Cholesky's
- * algorithm"] */
+ * failure C and z are undefined. On a CPU this is one pass if zᵀ is contiguous and C is in one of two forms:
+ * C11 alone (n2 = 0), row-major, or blocks that fill n1 = n - n/2 rows in rectangular full packed format. In
+ * that format row j begins with row j of C22 (row j - 1 for odd n) up to the diagonal. Column j of C11
+ * follows, from the diagonal on, then column j of C21. [Gustavson et al. 2010, "Rectangular full packed
+ * format for Cholesky's algorithm"] */
 CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
                                  ct_view C22, ct_view z, ct_view diagonal);
 /* For each member of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n), computes

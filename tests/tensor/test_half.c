@@ -230,7 +230,7 @@ static int64_t by_dots(bool amx, const ct_tensor *a, const ct_tensor *b, float *
     return done;
 }
 
-/* The columns that the CPU's dot products compute, the same with AMX and without. */
+/* The columns that the CPU's dot products compute: if all or none, the same with AMX and without. */
 static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 {
     float *c = malloc((size_t)(a->view.dim[0] * b->view.dim[1]) * sizeof *c);
@@ -246,9 +246,9 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 static void products_of_bf16_sum_in_f32(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = { { 16, 48, 64 },   { 1, 48, 65 },   { 17, 49, 257 },
-                                        { 130, 95, 512 }, { 23, 97, 300 }, { 17, 600, 66 },
-                                        { 128, 47, 100 }, { 37, 97, 320 }, { 60, 200, 130 } };
+    static const int64_t sizes[][3] = { { 16, 48, 64 },   { 1, 48, 65 },   { 17, 49, 257 },  { 130, 95, 512 },
+                                        { 23, 97, 300 },  { 17, 600, 66 }, { 128, 47, 100 }, { 37, 97, 320 },
+                                        { 60, 200, 130 }, { 37, 97, 96 },  { 17, 49, 256 } };
     ct_device *dev = open_cpu(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int point = 0; point < 4 * 5; point++) {
@@ -274,13 +274,17 @@ static void products_of_bf16_change_over(void **state)
 {
     (void)state;
     ct_device *dev = open_cpu(2);
-    for (int layout = 0; layout < 2; layout++) {
-        const int64_t m = 40, n = 200, k = 130;
+    for (int point = 0; point < 4; point++) {
+        const int64_t m = 40, n = 200, k = point < 2 ? 130 : 128;
+        const bool layout = point % 2, amx = has_amx() && k % 32 == 0; /* AMX's panels have 64 columns */
         ct_tensor *a = sample(dev, CT_BF16, ct_shape2(m, k), 0, 1),
                   *b = sample(dev, CT_BF16, ct_shape2(k, n), layout ? TRANSPOSED : 0, 2);
         ((uint16_t *)b->view.data)[7 * b->view.stride[0] + 100 * b->view.stride[1]] = 0x0013;
         check_product(dev, m, n, k, a, b, 0x1p-134 + 0x1p-149 * (double)k);
-        assert_int_equal(done_by_dots(a, b), ct__has_bf16(ct__best_isa()) ? 96 : 0);
+        float *c = malloc((size_t)(m * n) * sizeof *c);
+        assert_int_equal(by_dots(false, a, b, c), ct__has_bf16(ct__best_isa()) ? 96 : 0);
+        assert_int_equal(by_dots(has_amx(), a, b, c), amx ? 64 : ct__has_bf16(ct__best_isa()) ? 96 : 0);
+        free(c);
         ((uint16_t *)a->view.data)[k] = 0x8001;
         assert_int_equal(done_by_dots(a, b), 0);
         ct_release(a), ct_release(b);

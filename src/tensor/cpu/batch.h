@@ -29,7 +29,7 @@ struct ct__job {
     ct_device *dev;
     ct_dtype dtype;
     const struct ct__kit *kit; /* kernel/kit.h: for the dtype, or for f32    */
-    int n;                     /* number of matrices; the last is the output */
+    int n; /* number of matrices; the last is the output (affine: the last but one, C; then D) */
     ct__matrix m[CT__MATRICES];
     const char *data[CT__MATRICES];
     int64_t ndim, members; /* of the batch */
