@@ -270,34 +270,38 @@ static void a_scope_fails(void **state)
 }
 
 /* C = A B + D has the bits of a copy of D to which the product is added, for every dtype, small and large,
- * and for every way to broadcast D. */
+ * for a B with contiguous rows or columns, and for every way to broadcast D. */
 static void affine_starts_from_a_broadcast_matrix(void **state)
 {
     (void)state;
     static const int64_t sizes[][3] = { { 1, 1, 1 }, { 3, 5, 0 }, { 0, 5, 4 }, { 3, 5, 4 }, { 40, 100, 96 } };
     static const ct_dtype dtypes[] = { CT_F64, CT_F32, CT_BF16, CT_F16 };
     enum { MEMBERS = 3, SIZES = sizeof sizes / sizeof *sizes };
-    for (int point = 0; point < SIZES * 4 * 8; point++) {
-        const int64_t *s = sizes[point / 32], m = s[0], n = s[1], k = s[2];
+    for (int point = 0; point < SIZES * 4 * 2 * 8; point++) {
+        const int64_t *s = sizes[point / 64], m = s[0], n = s[1], k = s[2];
         const int way = point % 8;
+        const bool columns = point / 8 % 2;
+        const ct_dtype dtype = dtypes[point / 16 % 4];
         const ct_shape shape = ct_shape3(MEMBERS, m, n),
                        start = ct_shape3(way & 4 ? MEMBERS : 1, way & 1 ? m : 1, way & 2 ? n : 1);
-        const ct_shape shapes[] = { ct_shape3(MEMBERS, m, k), ct_shape2(k, n), start };
+        const ct_shape shapes[] = { ct_shape3(MEMBERS, m, k), columns ? ct_shape2(n, k) : ct_shape2(k, n),
+                                    start };
         ct_tensor *in[3], *out[2];
         for (int i = 0; i < 3; i++) {
             ct_tensor *wide = ct_rand_normal(device, CT_F32, shapes[i], 7, (uint64_t)i);
-            in[i] = ct_tensor_cast(wide, dtypes[point / 8 % 4]);
+            in[i] = ct_tensor_cast(wide, dtype);
             ct_release(wide);
         }
-        for (int i = 0; i < 2; i++) out[i] = ct_empty(device, dtypes[point / 8 % 4], shape);
+        for (int i = 0; i < 2; i++) out[i] = ct_empty(device, dtype, shape);
         ct_view a = ct_view_of(in[0]), b = ct_view_of(in[1]), d = ct_view_of(in[2]);
+        if (columns) b = ct_view_transpose(b);
         ct_call *c = ct_scope_open(tape, "affine");
         ct_prim_affine(c, a, b, d, ct_view_of(out[0]));
         ct_prim_copy(c, d, ct_view_of(out[1]));
         ct_prim_gemm(c, 1, a, b, 1, ct_view_of(out[1]));
         assert_ok(ct_scope_close(c), ct_tape_message(tape));
         char got[2][MEMBERS * 40 * 100 * 8];
-        const size_t bytes = (size_t)(MEMBERS * m * n) * ct_dtype_size(dtypes[point / 8 % 4]);
+        const size_t bytes = (size_t)(MEMBERS * m * n) * ct_dtype_size(dtype);
         for (int i = 0; i < 2; i++) assert_ok(ct_read(out[i], got[i], bytes), ct_message(device));
         assert_memory_equal(got[0], got[1], bytes);
         for (int i = 0; i < 3; i++) ct_release(in[i]);

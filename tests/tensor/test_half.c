@@ -128,20 +128,20 @@ static double unit(ct_dtype t) { return t == CT_BF16 ? 0x1p-8 : 0x1p-11; }
 static void products_round_once(void **state)
 {
     (void)state;
-    static const int64_t sizes[][4] = { /* members, m, n, k */
-                                        { 1, 3, 4, 5 },     { 1, 1, 1, 1 },       { 1, 5, 7, 0 },
-                                        { 3, 17, 33, 9 },   { 2, 70, 1, 300 },    { 1, 1, 90, 600 },
-                                        { 0, 4, 4, 4 },     { 1, 150, 170, 270 }, { 1, 0, 4, 4 },
-                                        { 5, 64, 128, 64 }, { 1, 600, 3, 2 },     { 2, 9, 700, 20 }
+    static const int64_t sizes[][4] = {
+        /* members, m, n, k */
+        { 1, 3, 4, 5 },    { 1, 1, 1, 1 },    { 1, 5, 7, 0 },       { 3, 17, 33, 9 },   { 2, 70, 1, 300 },
+        { 1, 1, 90, 600 }, { 0, 4, 4, 4 },    { 1, 150, 170, 270 }, { 1, 0, 4, 4 },     { 5, 64, 128, 64 },
+        { 1, 600, 3, 2 },  { 2, 9, 700, 20 }, { 2, 47, 75, 96 },    { 1, 300, 310, 64 }
     };
-    static const double factors[][2] = { { 1, 0 }, { -2, 1 }, { 0.5, -0.25 }, { 0, 1 } };
+    static const double factors[][2] = { { 1, 0 }, { 1, 1 }, { -2, 1 }, { 0.5, -0.25 }, { 0, 1 } };
     for (int threads = 1; threads <= 2; threads++) {
         ct_device *dev = open_cpu(threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int point = 0; point < 2 * 4 * 3; point++) {
+            for (int point = 0; point < 2 * 5 * 3; point++) {
                 const ct_dtype t = halves[point % 2];
-                const double alpha = factors[point / 2 % 4][0], beta = factors[point / 2 % 4][1];
-                const int layout = point / 8;
+                const double alpha = factors[point / 2 % 5][0], beta = factors[point / 2 % 5][1];
+                const int layout = point / 10;
                 const int64_t *z = sizes[s], m = z[1], n = z[2], k = z[3];
                 ct_tensor *a = sample(dev, t, ct_shape3(z[0], m, k), layout, 1);
                 ct_tensor *b = sample(dev, t, ct_shape3(z[0], k, n), (layout + 1) % 3, 2);
@@ -246,9 +246,11 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 static void products_of_bf16_sum_in_f32(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = { { 16, 48, 64 },   { 1, 48, 65 },   { 17, 49, 257 },  { 130, 95, 512 },
-                                        { 23, 97, 300 },  { 17, 600, 66 }, { 128, 47, 100 }, { 37, 97, 320 },
-                                        { 60, 200, 130 }, { 37, 97, 96 },  { 17, 49, 256 } };
+    static const int64_t sizes[][3] = {
+        { 16, 48, 64 },   { 1, 48, 65 },   { 17, 49, 257 },  { 130, 95, 512 },
+        { 23, 97, 300 },  { 17, 600, 66 }, { 128, 47, 100 }, { 37, 97, 320 },
+        { 60, 200, 130 }, { 37, 97, 96 },  { 17, 49, 256 },  { 33, 70, 2080 }
+    };
     ct_device *dev = open_cpu(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int point = 0; point < 4 * 5; point++) {
@@ -288,6 +290,92 @@ static void products_of_bf16_change_over(void **state)
         ((uint16_t *)a->view.data)[k] = 0x8001;
         assert_int_equal(done_by_dots(a, b), 0);
         ct_release(a), ct_release(b);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
+/* A job that AMX computes from B's columns in place: C = A B + D, or A B if D is NULL. Returns the number of
+ * columns that are done. */
+static int64_t in_place(ct_device *dev, const ct_tensor *a, const ct_tensor *b, const ct_view *d,
+                        ct_tensor *c)
+{
+    ct__job job = { 0 };
+    assert_true(ct__job_init(&job, dev, 3, (const ct_view *[]){ &a->view, &b->view, &c->view }));
+    job.alpha = 1;
+    if (d) {
+        job.m[3] = ct__matrix_of(d, 0);
+        job.data[3] = d->data;
+        job.n = 4;
+        job.beta = 1;
+    }
+    const ct__tile all = { .rows = job.m[2].rows, .cols = job.m[2].cols };
+    ct__columns strips = ct__columns_of(&job);
+    assert_int_equal(strips.strips, (all.rows + 15) / 16);
+    strips.packed = aligned_alloc(64, (size_t)(strips.strips * strips.words) * sizeof *strips.packed);
+    uint16_t *work = malloc(sizeof *work * (size_t)(CT__COLUMNS_STEP * job.m[0].cols));
+    assert_true(strips.packed && work);
+    for (int64_t i = 0; i < strips.strips; i++) ct__columns_pack(&job, &strips, i);
+    const int64_t done = ct__columns_multiply(&job, &strips, &all, work);
+    free(strips.packed), free(work);
+    return done;
+}
+
+/* At the borders of tiles, for every way to broadcast D, with one bit pattern for all of them; and only the
+ * columns before the first panel with a subnormal. */
+static void columns_in_place(void **state)
+{
+    (void)state;
+    if (!has_amx()) skip();
+    static const int64_t sizes[][3] = { { 16, 32, 64 },   { 17, 33, 96 },   { 47, 75, 96 }, { 33, 70, 2080 },
+                                        { 300, 310, 64 }, { 40, 200, 128 }, { 32, 64, 320 } };
+    ct_device *dev = open_cpu(2);
+    for (size_t point = 0; point < 4 * (sizeof sizes / sizeof *sizes); point++) {
+        const int64_t *z = sizes[point / 4], m = z[0], n = z[1], k = z[2];
+        ct_tensor *a = sample(dev, CT_BF16, ct_shape2(m, k), point % 2 ? TRANSPOSED : 0, 1),
+                  *b = sample(dev, CT_BF16, ct_shape2(k, n), TRANSPOSED, 2),
+                  *d = sample(dev, CT_BF16, ct_shape2(m, n), 0, 3),
+                  *full = ct_zeros(dev, CT_BF16, ct_shape2(m, n)),
+                  *c[2] = { ct_zeros(dev, CT_BF16, ct_shape2(m, n)),
+                            ct_zeros(dev, CT_BF16, ct_shape2(m, n)) };
+        const bool subnormal = point % 4 > 1;      /* which counts though the products are large */
+        const int64_t bad = subnormal ? n / 2 : n; /* a column */
+        if (subnormal) rescale(a, 0x1p40);
+        if (subnormal) ((uint16_t *)b->view.data)[bad * k + 7] = 0x8013;
+        for (int way = 0; way < 5; way++) {
+            ct_view some = d->view;
+            if (way & 1) some.stride[0] = 0;
+            if (way & 2) some.stride[1] = 0;
+            assert_int_equal(cpu->copy(dev, &some, &full->view), CT_OK);
+            const ct_view *start = way < 4 ? &some : NULL;
+            const int64_t done = in_place(dev, a, b, start, c[0]);
+            assert_int_equal(done, subnormal ? bad / 32 * 32 : n);
+            if (start) assert_int_equal(in_place(dev, a, b, &full->view, c[1]), done);
+            double *x = numbers(a), *y = numbers(b);
+            for (int64_t i = 0; i < m * n; i++) {
+                if (i % n >= done) {
+                    assert_true(element(c[0], i) == 0);
+                    continue;
+                }
+                if (start) assert_true(element(c[0], i) == element(c[1], i));
+                double sum = start ? element(full, i) : 0, size = fabs(sum);
+                for (int64_t l = 0; l < k; l++) {
+                    const double p = x[i / n * k + l] * y[l * n + i % n];
+                    sum += p, size += fabs(p);
+                }
+                const double bound = unit(CT_BF16) * fabs(sum) + (double)(k + 1) * 0x1p-24 * size;
+                if (!(fabs(element(c[0], i) - sum) <= bound * (1 + 0x1p-8)))
+                    fail_msg("%lldx%lldx%lld way %d: [%lld] is %.9g, not %.9g", (long long)m, (long long)n,
+                             (long long)k, way, (long long)i, element(c[0], i), sum);
+            }
+            free(x), free(y);
+        }
+        rescale(a, subnormal ? 0x1p-104 : 0x1p-64), rescale(b, 0x1p-64);
+        assert_int_equal(in_place(dev, a, b, NULL, c[0]), 0);
+        rescale(b, 0x1p104);
+        ((uint16_t *)a->view.data)[m * k - 1] = 1;
+        assert_int_equal(in_place(dev, a, b, NULL, c[0]), 0);
+        ct_release(a), ct_release(b), ct_release(d), ct_release(full), ct_release(c[0]), ct_release(c[1]);
     }
     assert_int_equal(ct_memory(dev).bytes_now, 0);
     ct_device_close(dev);
@@ -445,6 +533,7 @@ int main(void)
                                         cmocka_unit_test(products_round_once),
                                         cmocka_unit_test(products_of_bf16_sum_in_f32),
                                         cmocka_unit_test(products_of_bf16_change_over),
+                                        cmocka_unit_test(columns_in_place),
                                         cmocka_unit_test(products_of_f16_in_two_parts),
                                         cmocka_unit_test(no_whole_copy_in_f32),
                                         cmocka_unit_test(maps_and_sums),

@@ -1,93 +1,8 @@
-/* The tiles of gemm_bf16.c: the sums of one strip of A and one panel of B, by AVX512-BF16 or by AMX, and what
- * becomes of them. */
+/* The tiles of gemm_bf16.c: the sums of one strip of A and one panel of B, by AVX512-BF16 or by AMX. */
 #ifndef CT_TENSOR_CPU_BF16_TILE_H
 #define CT_TENSOR_CPU_BF16_TILE_H
 
-#include <immintrin.h>
-
-#include "half.h"
-#include "kernel/isa.h"
-#include "kernel/vmath.h"
-
-#define UNROLL _Pragma("GCC unroll 8")
-/* of what CT__BF16 and CT__AMX share */
-#define VECTORS __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-
-enum {
-    LANES = 16,
-    STRIP = 2 * CT__BF16_ROWS,
-    PANEL = CT__BF16_VECTORS * LANES,
-    AMX_VECTORS = 4,
-    AMX_PANEL = AMX_VECTORS * LANES, /* for f16 it is PANEL */
-    LINE = 64,                       /* bytes */
-    BIAS = 127,
-};
-
-/* What becomes of a sum: it is stored to c, added to c, or rounded and stored to C. */
-typedef enum ending { STORE, ADD, ROUND } ending;
-
-/* A tile of the result, rows x cols, of f32 at c or of the dtype at C. */
-typedef struct place {
-    ending end;
-    int64_t rows, cols;
-    float *c;
-    int64_t ldc;
-    ct_dtype dtype;
-    uint16_t *C;
-    int64_t ldC;
-} place;
-
-/* As ct__to_half */
-VECTORS CT__INLINE __m256i rounded(ct_dtype dtype, __m512 x)
-{
-    if (dtype == CT_F16) return _mm512_cvtps_ph(x, 0);
-    const __m512i u = (__m512i)x, odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1)),
-                  up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd),
-                  quiet = _mm512_or_si512(u, _mm512_set1_epi32(0x400000));
-    const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_mask_mov_epi32(up, nan, quiet), 16));
-}
-
-VECTORS CT__INLINE void finish_as(const ending end, const int vectors, const float *sum, int64_t ld,
-                                  const place *to)
-{
-    const __mmask16 last = (__mmask16)(0xffff >> (vectors * LANES - to->cols));
-    for (int64_t r = 0; r < to->rows; r++) UNROLL for (int v = 0; v < vectors; v++)
-        {
-            const __mmask16 mask = v == vectors - 1 ? last : 0xffff;
-            __m512 x = _mm512_load_ps(sum + r * ld + v * LANES);
-            float *c = to->c + r * to->ldc + v * LANES;
-            if (end == ADD) x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(mask, c));
-            if (end == ROUND)
-                _mm256_mask_storeu_epi16(to->C + r * to->ldC + v * LANES, mask, rounded(to->dtype, x));
-            else
-                _mm512_mask_storeu_ps(c, mask, x);
-        }
-}
-
-/* Finishes the sums of a tile. Callers pass a constant `vectors`. */
-VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, const place *to)
-{
-    switch (to->end) {
-    case STORE: finish_as(STORE, vectors, sum, ld, to); break;
-    case ADD: finish_as(ADD, vectors, sum, ld, to); break;
-    case ROUND: finish_as(ROUND, vectors, sum, ld, to); break;
-    }
-}
-
-/* What is still to be prefetched: `rows` rows of `length` elements, `step` elements apart, `share` rows at a
- * time. Few at a time, between the products, they delay no load of a product. */
-typedef struct future {
-    const uint16_t *x;
-    int64_t step, length, rows, share;
-} future;
-
-CT__INLINE void prefetch(future *f)
-{
-    for (int64_t i = ct__min(f->share, f->rows); i > 0; i--, f->rows--, f->x += f->step)
-        for (int64_t j = 0; j < f->length; j += LINE / (int64_t)sizeof *f->x)
-            __builtin_prefetch(f->x + j, 0, 2);
-}
+#include "bf16.h"
 
 /* The tile Σ_p a_rp b_p, with a_rp at a[STRIP p + r] and b packed. Callers pass a constant `vectors`. */
 CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
@@ -125,19 +40,7 @@ TILE(2)
 TILE(3)
 static run_tile *const tiles[CT__BF16_VECTORS] = { tile1, tile2, tile3 };
 
-/* AMX. A tile register has 16 rows of 16 words. Its instruction adds A (16 rows, 16 words along the depth)
- * times B (16 words along the depth, 16 columns) to C (16 x 16 in f32). */
-static const struct {
-    uint8_t palette, start, zeros[14];
-    uint16_t bytes_of_row[16];
-    uint8_t rows[16];
-} registers = { .palette = 1,
-                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE, LINE },
-                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
-
-CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
-CT__AMX static void close_tiles(void) { _tile_release(); }
-
+/* AMX: */
 enum { WORD = sizeof(uint32_t) };
 
 /* Adds the products of bf16 to the sums in registers 0 to 3, with a_rp at a[pairs r + p]; pairs is a multiple

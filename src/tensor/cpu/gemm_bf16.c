@@ -23,21 +23,6 @@
 #        include <unistd.h>
 #    endif
 
-typedef uint32_t word __attribute__((may_alias, aligned(2)));
-typedef uint16_t element __attribute__((may_alias));
-
-/* The smallest biased exponent of the nonzero elements; 0 if one is subnormal. */
-CT__BF16 static int least_exponent(int64_t words, const uint32_t *packed)
-{
-    const element *x = (const element *)packed;
-    uint16_t least = UINT16_MAX; /* the smallest |x| - 1 as bits; zero wraps to the largest */
-    for (int64_t i = 0; i < 2 * words; i++) {
-        const uint16_t bits = (uint16_t)((x[i] & 0x7fff) - 1);
-        least = bits < least ? bits : least;
-    }
-    return (least + 1) >> 7;
-}
-
 /* Replaces words of f16 by words of their high parts (the upper 8 bits of each significand), followed by as
  * many words of their low parts (the remaining 3 bits). Returns the biased exponent of the smallest f16,
  * 2^-24; 0 if a number is not finite. */
@@ -61,29 +46,6 @@ CT__BF16 static int split(int64_t words, uint32_t *packed)
                             _mm512_or_si512(_mm512_srli_epi32((__m512i)low[0], 16), (__m512i)low[1]));
     }
     return infinite ? 0 : BIAS - 24;
-}
-
-/* Packs x (depth x n, strides ds and xs, one of them 1) into `to` (pairs x width), one word for each pair of
- * neighbours along the depth, padded with zeros. */
-CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs, int64_t depth,
-                          int64_t n, int64_t width, uint32_t *to)
-{
-    const int64_t whole = depth / 2;
-    if (xs == 1)
-        for (int64_t p = 0; p < whole; p++) {
-            const uint16_t *low = x + 2 * p * ds, *high = low + ds;
-            for (int64_t j = 0; j < n; j++) to[p * width + j] = low[j] | (uint32_t)high[j] << 16;
-        }
-    else if (xs % 2 == 0 && (uintptr_t)x % sizeof *to == 0)
-        f32->transpose(n, whole, x, xs / 2, to, width); /* transposes 32-bit words */
-    else
-        for (int64_t p = 0; p < whole; p++)
-            for (int64_t j = 0; j < n; j++)
-                to[p * width + j] = *(const word *)(const void *)(x + j * xs + 2 * p);
-    if (depth % 2)
-        for (int64_t j = 0; j < n; j++) to[whole * width + j] = x[(depth - 1) * ds + j * xs];
-    for (int64_t p = 0; p < (depth + 1) / 2 && n < width; p++)
-        for (int64_t j = n; j < width; j++) to[p * width + j] = 0;
 }
 
 bool ct__has_amx(void)
@@ -129,10 +91,10 @@ static future next_panel(const ct__dots *dots, int64_t j, int64_t width, int64_t
     const uint16_t *x = (const uint16_t *)q->b + (same ? j * q->b_cs : q->k * q->b_rs);
     const int64_t cols = ct__min(same ? q->n - j : q->n, width),
                   depth = same ? q->k : ct__min(dots->more, q->k);
-    future f = { x, q->b_rs, cols, depth, 0 };
-    if (q->b_cs != 1) f = (future){ x, q->b_cs, depth, cols, 0 };
+    future f = { .x = x, .rows = depth, .step = q->b_rs, .length = cols, .gap = LINE / 2 };
+    if (q->b_cs != 1) f = (future){ .x = x, .rows = cols, .step = q->b_cs, .length = depth, .gap = LINE / 2 };
     if (!depth) f.rows = 0;
-    f.share = (f.rows + times - 1) / times;
+    f.share = (f.rows * (f.length + f.gap - 1) / f.gap + times - 1) / times;
     return f;
 }
 
@@ -156,7 +118,7 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
 
     if (amx) open_tiles();
     const int64_t step = amx ? STRIP : CT__BF16_ROWS, width = amx && parts == 1 ? AMX_PANEL : PANEL;
-    const ending end = dots->C ? ROUND : q->add ? ADD : STORE;
+    const ending end = dots->D ? ADD_AND_ROUND : dots->C ? ROUND : q->add ? ADD : STORE;
     run_tile *const *run = amx ? amx_tiles[parts - 1] : tiles;
     int64_t j = 0;
     for (; j < n; j += width) {
@@ -166,7 +128,7 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
         future next = next_panel(dots, j + width, width, (m + step - 1) / step * (amx ? pairs / LANES : 1));
         for (int64_t i = 0; i < m; i += step) {
-            for (int64_t r = i + step; r < ct__min(m, i + 2 * step) && end == ROUND; r++)
+            for (int64_t r = i + step; r < ct__min(m, i + 2 * step) && dots->C; r++)
                 for (int64_t l = 0; l < cols; l += LINE / 2) /* the tile below is written next */
                     __builtin_prefetch(dots->C + r * dots->ldC + j + l, 1, 3);
             const place to = { .end = end,
@@ -176,7 +138,9 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
                                .ldc = q->ldc,
                                .dtype = dots->dtype,
                                .C = dots->C ? dots->C + i * dots->ldC + j : NULL,
-                               .ldC = dots->ldC };
+                               .ldC = dots->ldC,
+                               .D = dots->D ? dots->D + i * dots->ldD + j : NULL,
+                               .ldD = dots->ldD };
             run[(cols - 1) / LANES](pairs, dots->strips + parts * (i / STRIP) * STRIP * pairs + i % STRIP,
                                     panel, &to, &next);
         }

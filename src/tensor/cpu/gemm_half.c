@@ -1,42 +1,46 @@
 /* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
  * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. On CPUs
- * with bf16 dot products gemm_bf16.c does the multiplication. */
+ * with bf16 dot products gemm_bf16.c does the multiplication, or gemm_columns.c does all of it. */
 #include "blas.h"
 #include "half.h"
 
 #include <omp.h>
 
-typedef struct cutting {
+typedef struct tiling {
+    bool amx, dots;               /* AMX, or any bf16 dot products, may be used */
+    ct__columns columns;          /* for gemm_columns.c, or no strips */
     int64_t rows, cols, depth;    /* of a tile */
     int64_t down, across, pieces; /* tiles along a member's rows and columns, and in all */
-    size_t bytes;                 /* of the three tiles of a thread */
-} cutting;
+    size_t bytes;                 /* of a thread's three tiles in f32 */
+} tiling;
 
-static cutting cut(const ct__job *job, bool amx, int threads)
+static void cut(const ct__job *job, int threads, tiling *t)
 {
-    const int64_t most = amx && job->dtype == CT_F16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH;
-    const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
-    cutting t = { .rows = m < CT__HALF_ROWS ? m : CT__HALF_ROWS,
-                  .cols = n < CT__HALF_ROWS ? n : CT__HALF_ROWS,
-                  .depth = k < most ? k : most };
+    const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols,
+                  step = t->columns.strips ? CT__COLUMNS_STEP : 1; /* that divides rows and columns */
+    const bool f16 = job->dtype == CT_F16;
+    t->rows = ct__min(m, t->columns.strips ? ct__min(CT__COLUMNS_A / k, CT__HALF_ROWS) : CT__HALF_ROWS);
+    t->cols = ct__min(n, CT__HALF_ROWS);
+    t->depth = ct__min(k, t->amx && f16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH);
     for (;;) {
-        t.down = (m + t.rows - 1) / t.rows;
-        t.across = (n + t.cols - 1) / t.cols;
-        t.pieces = job->members * t.down * t.across;
-        int64_t *longer = t.rows > t.cols ? &t.rows : &t.cols;
-        if (threads < 2 || t.pieces >= CT__HALF_TILES * threads || *longer < 2 * CT__HALF_LEAST) break;
+        t->rows = (t->rows + step - 1) / step * step;
+        t->cols = (t->cols + step - 1) / step * step;
+        t->down = (m + t->rows - 1) / t->rows;
+        t->across = (n + t->cols - 1) / t->cols;
+        t->pieces = job->members * t->down * t->across;
+        int64_t *longer = t->rows > t->cols ? &t->rows : &t->cols;
+        if (threads < 2 || t->pieces >= CT__HALF_TILES * threads || *longer < 2 * CT__HALF_LEAST) break;
         *longer = (*longer + 1) / 2;
     }
-    t.bytes = ct__aligned((size_t)(t.rows * t.depth + t.depth * t.cols + t.rows * t.cols) * sizeof(float));
-    return t;
+    const int64_t numbers = t->rows * t->depth + t->depth * t->cols + t->rows * t->cols;
+    t->bytes = ct__aligned((size_t)ct__max(numbers, step / 2 * k) * sizeof(float));
 }
 
 /* Converts rows x cols of a matrix, from (row, col) on, to f32 in its own memory order. Returns BLAS's flag
  * for the transposed product: 'N' if that order is row-major, else 'T'. */
-static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t row, int64_t rows,
-                  int64_t col, int64_t cols, float *to)
+static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t rows, int64_t cols,
+                  float *to)
 {
-    x += row * m->rs + col * m->cs;
     if (m->rs == 1 && m->cs != 1) {
         ct__widen_tile(job->dev->isa, job->dtype, cols, rows, x, m->cs, 1, to, rows);
         return 'T';
@@ -45,81 +49,117 @@ static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, in
     return 'N';
 }
 
-/* One tile of one member's C. */
-static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t piece, float *scratch)
+/* Element (row, col) of a member's matrix i: A, B, C or, if i is the last, what C starts from. */
+static uint16_t *element(const ct__job *job, int i, int64_t member, int64_t row, int64_t col)
 {
-    const int64_t member = piece / (t->down * t->across), at = piece % (t->down * t->across);
-    const int start = job->n - 1; /* of C, or the fourth matrix of `affine` */
-    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[start];
-    const uint16_t *A = ct__member(job, 0, member), *B = ct__member(job, 1, member);
-    const int64_t row = at / t->across * t->rows, col = at % t->across * t->cols;
-    const int64_t rows = c->rows - row < t->rows ? c->rows - row : t->rows;
-    const int64_t cols = c->cols - col < t->cols ? c->cols - col : t->cols;
-    float *sum = scratch, *a_tile = sum + t->rows * t->cols, *b_tile = a_tile + t->rows * t->depth;
-    uint16_t *C = (uint16_t *)ct__member(job, 2, member) + row * c->rs + col * c->cs;
+    return (uint16_t *)ct__member(job, i, member) + row * job->m[i].rs + col * job->m[i].cs;
+}
 
+/* The rows p to p + depth of the sum for a tile, by bf16 dot products, with its f32 tiles in scratch. */
+static ct__dots dots(const ct__job *job, const tiling *plan, const ct__tile *t, int64_t p, int64_t depth,
+                     float *scratch)
+{
+    const ct__matrix *a = &job->m[0], *b = &job->m[1];
+    return (ct__dots){ .isa = job->dev->isa,
+                       .amx = plan->amx,
+                       .dtype = job->dtype,
+                       .f32 = { .add = p || job->beta != 0,
+                                .m = t->rows,
+                                .n = t->cols,
+                                .k = depth,
+                                .a = element(job, 0, t->member, t->row, p),
+                                .a_rs = a->rs,
+                                .a_cs = a->cs,
+                                .b = element(job, 1, t->member, p, t->col),
+                                .b_rs = b->rs,
+                                .b_cs = b->cs,
+                                .c = scratch,
+                                .ldc = t->cols },
+                       .more = a->cols - p - depth,
+                       /* the strips of f16 may run past A's tile into B's, which is unused until later */
+                       .strips = (uint32_t *)(void *)(scratch + plan->rows * plan->cols) };
+}
+
+/* Computes leading columns of a tile without a tile of C in f32, and returns their number. */
+static int64_t round_at_once(const ct__job *job, const tiling *plan, const ct__tile *t, float *scratch)
+{
+    const int start = job->n - 1;
+    const ct__matrix *c = &job->m[2], *d = &job->m[start];
+    if (plan->columns.strips)
+        return ct__columns_multiply(job, &plan->columns, t, (uint16_t *)(void *)scratch);
+    if (!plan->dots || job->m[0].cols > plan->depth || c->cs != 1 || (job->beta != 0 && d->cs != 1)) return 0;
+    ct__dots q = dots(job, plan, t, 0, plan->depth, scratch);
+    q.C = element(job, 2, t->member, t->row, t->col);
+    q.ldC = c->rs;
+    if (job->beta != 0) q.D = element(job, start, t->member, t->row, t->col);
+    q.ldD = d->rs;
+    return ct__bf16_multiply(&q);
+}
+
+/* Sums up a tile in f32 and rounds it. */
+static void sum_up(const ct__job *job, const tiling *plan, const ct__tile *t, float *scratch)
+{
+    const int start = job->n - 1, isa = job->dev->isa;
+    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[start];
+    const int64_t rows = t->rows, cols = t->cols;
     const bool given = job->beta != 0;
+    float *sum = scratch, *x = sum + plan->rows * plan->cols, *y = x + plan->rows * plan->depth;
     if (given)
-        ct__widen_tile(job->dev->isa, job->dtype, rows, cols,
-                       (const uint16_t *)ct__member(job, start, member) + row * d->rs + col * d->cs, d->rs,
+        ct__widen_tile(isa, job->dtype, rows, cols, element(job, start, t->member, t->row, t->col), d->rs,
                        d->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
-    const bool dots = job->alpha == 1 && (!given || job->beta == 1);
-    int64_t rounded = 0; /* columns of C that are finished */
-    for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
-        const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
-        const bool whole = depth == a->cols && !given && c->cs == 1;
-        const ct__dots q = {
-            .isa = job->dev->isa,
-            .amx = amx,
-            .dtype = job->dtype,
-            .f32 = { .add = p || given,
-                     .m = rows,
-                     .n = cols,
-                     .k = depth,
-                     .a = A + row * a->rs + p * a->cs,
-                     .a_rs = a->rs,
-                     .a_cs = a->cs,
-                     .b = B + p * b->rs + col * b->cs,
-                     .b_rs = b->rs,
-                     .b_cs = b->cs,
-                     .c = sum,
-                     .ldc = cols },
-            .more = a->cols - p - depth,
-            .C = whole ? C : NULL,
-            .ldC = c->rs,
-            /* the strips of f16 may run past a_tile into b_tile, which is unused until later */
-            .strips = (uint32_t *)(void *)a_tile
-        };
-        const int64_t done = dots ? ct__bf16_multiply(&q) : 0;
-        if (whole) rounded = done;
-        const int64_t left = cols - done;
+    for (int64_t p = 0; p < a->cols && job->alpha != 0; p += plan->depth) {
+        const int64_t depth = ct__min(a->cols - p, plan->depth);
+        const ct__dots q = dots(job, plan, t, p, depth, scratch);
+        const int64_t done = plan->dots ? ct__bf16_multiply(&q) : 0, left = cols - done;
         if (!left) continue;
-        const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
-        const char tb = widen(job, b, B, p, depth, col + done, left, b_tile);
-        blas_gemm(CT_F32, tb, ta, (int)left, (int)rows, (int)depth, job->alpha, b_tile,
-                  (int)(tb == 'N' ? left : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
+        const char ta = widen(job, a, element(job, 0, t->member, t->row, p), rows, depth, x);
+        const char tb = widen(job, b, element(job, 1, t->member, p, t->col + done), depth, left, y);
+        blas_gemm(CT_F32, tb, ta, (int)left, (int)rows, (int)depth, job->alpha, y,
+                  (int)(tb == 'N' ? left : depth), x, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
                   sum + done, (int)cols);
     }
-    ct__narrow_tile(job->dev->isa, job->dtype, rows, cols - rounded, sum + rounded, cols, C + rounded * c->cs,
-                    c->rs, c->cs);
+    ct__narrow_tile(isa, job->dtype, rows, cols, sum, cols, element(job, 2, t->member, t->row, t->col), c->rs,
+                    c->cs);
+}
+
+static void multiply(const ct__job *job, const tiling *plan, int64_t i, float *scratch)
+{
+    const int64_t at = i % (plan->down * plan->across);
+    ct__tile t = { .member = i / (plan->down * plan->across),
+                   .row = at / plan->across * plan->rows,
+                   .col = at % plan->across * plan->cols };
+    t.rows = ct__min(job->m[2].rows - t.row, plan->rows);
+    t.cols = ct__min(job->m[2].cols - t.col, plan->cols);
+    const int64_t done = round_at_once(job, plan, &t, scratch);
+    t.col += done;
+    t.cols -= done;
+    if (t.cols) sum_up(job, plan, &t, scratch);
 }
 
 ct_status ct__half_gemm(const ct__job *job)
 {
-    const bool alone = job->work * (double)job->members <= 2.0 * CT__HALF_ALONE;
-    const bool amx = !alone && job->m[2].rows >= 2 * CT__BF16_ROWS &&
-                     job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx();
-    const cutting t = cut(job, amx, alone ? 1 : job->dev->threads);
+    const double work = job->work * (double)job->members;
+    const bool alone = work <= 2.0 * CT__HALF_ALONE;
+    tiling t = { .dots = job->alpha == 1 && (job->beta == 0 || job->beta == 1),
+                 .amx = !alone && job->m[2].rows >= 2 * CT__BF16_ROWS &&
+                        job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx() };
+    if (t.amx && t.dots && work > 2.0 * CT__COLUMNS_WORK) t.columns = ct__columns_of(job);
+    cut(job, alone ? 1 : job->dev->threads, &t);
     const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
-    size_t bytes = t.bytes * (size_t)threads;
+    const size_t tiles = t.bytes * (size_t)threads,
+                 strips = (size_t)(t.columns.strips * t.columns.words) * sizeof *t.columns.packed;
+    size_t bytes = tiles + strips;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
+    t.columns.packed = (uint32_t *)(void *)(scratch + tiles);
     const ct__blas_team before = ct__blas_begin(1);
+#pragma omp parallel for num_threads(threads) if (t.columns.strips)
+    for (int64_t i = 0; i < t.columns.strips; i++) ct__columns_pack(job, &t.columns, i);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t i = 0; i < t.pieces; i++)
-        multiply(job, &t, amx, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+        multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
     ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;

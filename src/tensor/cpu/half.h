@@ -37,6 +37,8 @@ typedef struct ct__dots {
     int64_t more;    /* rows of B below these, for the next call; they are prefetched */
     uint16_t *C;     /* if not NULL, A B, rounded, goes here, and f32.c is not used */
     int64_t ldC;
+    const uint16_t *D; /* if not NULL, C is A B + D */
+    int64_t ldD;
     uint32_t *strips; /* workspace of m (k + 1) / 2 words, twice as many for f16, with m rounded up to 16 */
 } ct__dots;
 
@@ -44,5 +46,24 @@ typedef struct ct__dots {
  * none if the CPU lacks the instructions, the product is too small, or A has a subnormal (for f16: an
  * infinity or NaN). It stops at the first panel of B in which a subnormal could matter. */
 int64_t ct__bf16_multiply(const ct__dots *dots);
+
+/* A tile of a member's C. */
+typedef struct ct__tile {
+    int64_t member, row, rows, col, cols;
+} ct__tile;
+
+/* The packed A of a bf16 job, for AMX's products that read B's columns in place. */
+typedef struct ct__columns {
+    int64_t strips, words; /* of 16 rows, of all members; words of each strip */
+    uint32_t *packed;      /* the caller's memory, strips x words, aligned to 64 bytes */
+} ct__columns;
+
+/* 0 strips if the job is not of that kind. */
+ct__columns ct__columns_of(const ct__job *job);
+/* Packs strip i of A. */
+void ct__columns_pack(const ct__job *job, const ct__columns *a, int64_t i);
+/* Computes a tile of C whose first row CT__COLUMNS_STEP divides. As ct__bf16_multiply does, it returns the
+ * number of leading columns that it has computed. work: CT__COLUMNS_STEP k elements. */
+int64_t ct__columns_multiply(const ct__job *job, const ct__columns *a, const ct__tile *t, uint16_t *work);
 
 #endif

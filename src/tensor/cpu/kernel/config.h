@@ -87,15 +87,20 @@ enum {
     CT__TALL_SOLVED = 256,
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
-    CT__HALF_ROWS = 512,      /* rows and columns of a tile of C, at most; bits */
-    CT__HALF_DEPTH = 256,     /* inner extent of tiles of A and B; half of it for f16 with AMX; bits */
-    CT__HALF_LEAST = 64,      /* rows and columns below which no tile is halved */
-    CT__HALF_ALONE = 1 << 16, /* multiplications up to which one thread is faster */
-    CT__HALF_TILES = 2,       /* tiles for each thread, at least, to balance the load */
-    CT__BF16_ROWS = 8,        /* rows of a register tile */
-    CT__BF16_VECTORS = 3,     /* vectors of 16 numbers in that tile */
-    CT__BF16_PAIRS = 128,     /* pairs along the inner extent, at most, in one call; 64 for f16 */
-    CT__BF16_DEPTH = 64,      /* smallest inner extent for which they are used */
+    CT__HALF_ROWS = 512,        /* rows and columns of a tile of C, at most; bits */
+    CT__HALF_DEPTH = 256,       /* inner extent of tiles of A and B; half of it for f16 with AMX; bits */
+    CT__HALF_LEAST = 64,        /* rows and columns below which no tile is halved */
+    CT__HALF_ALONE = 1 << 16,   /* multiplications up to which one thread is faster */
+    CT__HALF_TILES = 2,         /* tiles for each thread, at least, to balance the load */
+    CT__BF16_ROWS = 8,          /* rows of a register tile */
+    CT__BF16_VECTORS = 3,       /* vectors of 16 numbers in that tile */
+    CT__BF16_PAIRS = 128,       /* pairs along the inner extent, at most, in one call; 64 for f16 */
+    CT__BF16_DEPTH = 64,        /* smallest inner extent for which they are used */
+    CT__COLUMNS_STEP = 32,      /* rows and columns of C computed together if AMX reads B in place */
+    CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place */
+    CT__COLUMNS_A = 1 << 19,    /* elements of A in a tile, which stay in the second-level cache */
+    CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster */
+    CT__COLUMNS_AHEAD = 24,     /* lines that are prefetched ahead of their use */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */
     CT__GROUP_TILE = 6,          /* rows of a register tile, at most */
