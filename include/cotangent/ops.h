@@ -56,7 +56,7 @@ CT_API ct_var ct_maximum(ct_var a, ct_var b); /* NaN wins; in a tie each side ge
 CT_API ct_var ct_minimum(ct_var a, ct_var b);
 CT_API ct_var ct_less(ct_var a, ct_var b);  /* 1 where a < b, else 0; no gradient */
 CT_API ct_var ct_equal(ct_var a, ct_var b); /* 1 where a = b, else 0; no gradient */
-/* a where cond is not 0, else b. cond has any dtype and gets no gradient. */
+/* a where cond is not 0, else b. cond is i64, or of their dtype; it gets no gradient. */
 CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
 
 /* -- reductions: over dimension `dim` (negative from the end), or over all with CT_ALL ------------------- */

@@ -103,7 +103,7 @@ CT_API void *ct_tensor_data(const ct_tensor *t);
 /* -- copies ---------------------------------------------------------------------------------------------- */
 
 /* Copies the elements out in row-major order, in the tensor's dtype. `bytes` must be the number of elements
- * times their size, else CT_EINVAL. Waits for the device. */
+ * times their size, else CT_ESHAPE. Waits for the device. */
 CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
 /* Copies the elements in, likewise. A backward sweep through an op that has read t's memory then fails (see
  * ct_leaf). */

@@ -33,9 +33,10 @@ static bool take_inputs(ct_call *c)
                 "convert with ct_cast(x, CT_F32)",
                 tape->n, c->op->name, i, ct_dtype_name(dtype));
         else if (shared != CT_I64 && dtype != shared)
-            ct_tape_fail(tape, CT_EDTYPE,
-                         "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
-                         c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(shared));
+            ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is %s where the others are %s: %s", tape->n,
+                         c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(shared),
+                         c->op->integers >> i & 1 ? "wanted i64, ct_tensor_cast makes it"
+                                                  : "convert with ct_cast");
         shared = dtype;
     }
     c->dtype[0] = shared;

@@ -5,10 +5,7 @@
 static ct_shape shape(ct_call *c)
 {
     ct_shape x = ct_arg_shape(c, 0);
-    if (!ct_require(c, x.ndim >= 1, CT_ESHAPE, "a scalar has no rows") ||
-        !ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
-                    "the index must be a vector of i64"))
-        return x;
+    if (!ct_require(c, x.ndim >= 1, CT_ESHAPE, "a scalar has no rows") || !ct__need_index(c, 1)) return x;
     x.dim[0] = ct_arg_dim(c, 1, 0);
     return x;
 }

@@ -162,10 +162,9 @@ ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C,
 
 static ct_var compose(ct_call *c)
 {
-    ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), q = ct_arg(c, 2);
-    if (!ct_require(c, q.dtype == CT_I64, CT_EDTYPE, "the index must be i64, it is %s",
-                    ct_dtype_name(q.dtype)) ||
-        !ct_require(c, A.ndim == 3 && C.ndim == 3 && q.ndim == 1 && A.dim[0] == q.dim[0], CT_ESHAPE,
+    ct_view A = ct_arg(c, 0), C = ct_arg(c, 1);
+    if (!ct__need_index(c, 2) ||
+        !ct_require(c, A.ndim == 3 && C.ndim == 3 && A.dim[0] == ct_arg_dim(c, 2, 0), CT_ESHAPE,
                     "wanted A (N, I, J), C (M, J, K) and an index (N)"))
         return ct_none();
     return times(ct_arg_var(c, 0), ct_arg_var(c, 1), ct_group_by(ct_arg_var(c, 2), C.dim[0]));

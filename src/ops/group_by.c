@@ -10,8 +10,7 @@ static ct_shape shape(ct_call *c)
     const int64_t *M = ct__need_attr(c);
     int64_t N = ct_arg_dim(c, 0, 0);
     if (!M) return ct_shape0();
-    ct_require(c, ct_arg(c, 0).dtype == CT_I64, CT_EDTYPE, "the index must be i64");
-    ct_require(c, ct_arg_ndim(c, 0) == 1, CT_ESHAPE, "the index must be a vector");
+    ct__need_index(c, 0);
     ct_require(c, *M >= 0 && *M < INT64_MAX - 1 - N, CT_EINVAL,
                "the number of groups must be 0 or more, got %lld", (long long)*M);
     return ct_shape1(c->status ? 0 : *M + 1 + N);

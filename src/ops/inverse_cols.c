@@ -9,9 +9,6 @@
 
 static ct_shape unit_shape(ct_call *c)
 {
-    ct_view index = ct_arg(c, 1);
-    ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
-    if (!ct__need_square(c, 0)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
 }
 
@@ -26,6 +23,7 @@ static void unit_forward(ct_call *c)
     if (r) ct_prim_scatter_add(c, eye, ct_arg(c, 1), E);
 }
 
+/* For calls that `columns` has checked. */
 static const ct_op unit_columns = {
     .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward, .integers = 1 << 1
 };
@@ -33,6 +31,7 @@ static const ct_op unit_columns = {
 /* A⁻¹ E, or A⁻ᵀ E with CT_TRANS, for the index that is input i */
 static ct_var columns(ct_call *c, int i, unsigned flags)
 {
+    if (!ct__need_square(c, 0) || !ct__need_index(c, i)) return ct_none();
     ct_var A = ct_arg_var(c, 0), E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, i) }, 2, NULL, 0);
     ct_var order, LU = ct_lu(A, &order);
     return ct_lu_solve(A, LU, order, E, flags);
@@ -56,7 +55,7 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
 static ct_var block(ct_call *c)
 {
     const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
-    if (!ct__need_square(c, 0)) return ct_none();
+    if (!ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
     ct_var X = columns(c, turned ? 1 : 2, turned ? CT_TRANS : 0);
     ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, turned ? 2 : 1));
     return turned ? ct_t(P) : P;

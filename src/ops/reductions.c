@@ -35,7 +35,7 @@ static ct_shape shape_of(ct_call *c, bool of_nothing)
     }
     for (int i = end; !a->keep && i < shape.ndim; i++) shape.dim[i - end + first] = shape.dim[i];
     if (!a->keep) shape.ndim -= end - first;
-    ct_require(c, of_nothing || !empty, CT_EINVAL,
+    ct_require(c, of_nothing || !empty, CT_ESHAPE,
                "nothing to reduce: the input is empty there; it has no value");
     return shape;
 }

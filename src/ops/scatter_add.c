@@ -7,8 +7,7 @@ static ct_shape shape(ct_call *c)
     const int64_t *n = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
     if (!n) return x;
-    ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
-               "the index must be a vector of i64");
+    ct__need_index(c, 1);
     ct_require(c, *n >= 0, CT_EINVAL, "the number of rows must be 0 or more, got %lld", (long long)*n);
     if (ct_require(c, x.ndim >= 1 && x.dim[0] == ct_arg_dim(c, 1, 0), CT_ESHAPE,
                    "x must have one row for each element of the index"))

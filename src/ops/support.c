@@ -17,6 +17,16 @@ bool ct__need_square(ct_call *c, int i)
     return ct_require(c, false, CT_ESHAPE, "input %d must be a square matrix or a batch of them", i);
 }
 
+bool ct__need_index(ct_call *c, int i)
+{
+    char text[96];
+    const ct_view *index = ct__arg_view(c, i);
+    return ct_require(c, index->dtype == CT_I64, CT_EDTYPE, "the index, input %d, must be i64, it is %s", i,
+                      ct_dtype_name(index->dtype)) &&
+           ct_require(c, index->ndim == 1, CT_ESHAPE, "the index, input %d, must be a vector, it is %s", i,
+                      ct__shape_text(ct_arg_shape(c, i), text, sizeof text));
+}
+
 const void *ct__need_attr(ct_call *c)
 {
     if (!c->attr) ct_require(c, false, CT_EINVAL, "the attributes are missing: call the function of ops.h");

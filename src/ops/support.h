@@ -13,6 +13,8 @@
 bool ct__need_matrices(ct_call *c, int first);
 /* Input i has at least two dimensions, and the last two are equal. */
 bool ct__need_square(ct_call *c, int i);
+/* Input i is an index: a vector of i64. */
+bool ct__need_index(ct_call *c, int i);
 /* The call's attributes. NULL, and the call is refused, if there are none (ct_apply on a bare descriptor). */
 const void *ct__need_attr(ct_call *c);
 /* Dimension dim of ndim, negative from the end, as 0..ndim-1. -1, and the call is refused, if it does not

@@ -1,4 +1,4 @@
-/* where:    y_i = a_i where c_i ≠ 0, else b_i        all three broadcast; c of any dtype, without a gradient
+/* where:    y_i = a_i where c_i ≠ 0, else b_i        all three broadcast; c i64 or as a; no gradient
  * adjoint:  ā_i = ȳ_i where c_i ≠ 0, else 0;  b̄_i = 0 where c_i ≠ 0, else ȳ_i
  *
  * The branch that is not taken gets an exact zero, even if its value is infinite or NaN. */

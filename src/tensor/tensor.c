@@ -88,8 +88,8 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     int64_t count = ct__shape_count(shape);
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
         return ct__fail(dev, CT_ESHAPE,
-                        "a tensor cannot have the shape %s: extents must be 0 or more and their product must "
-                        "fit 63 bits",
+                        "a tensor cannot have the shape %s: extents must be 0 or more, and all elements must "
+                        "take less than 2^62 bytes",
                         ct__shape_text(*shape, text, sizeof text));
     return CT_OK;
 }

@@ -263,6 +263,9 @@ static void values(void **state)
         TAPE(ct_lu_solve(A, A, q, A, 999), "flags");
     TAPE(ct_scatter_add(A, q, -1), "scatter_add"), TAPE(ct_group_by(q, -1), "group_by");
     ct_tensor *none = ct_zeros(device, CT_F64, ct_shape2(0, 3));
+    ct_mean(ct_leaf(tape, none), CT_ALL, false);
+    assert_status(ct_tape_status(tape), CT_ESHAPE, ct_tape_message(tape));
+    begin();
     TAPE(ct_mean(ct_leaf(tape, none), CT_ALL, false), "op #3 mean(0x3): nothing to reduce");
     ct_var empty = ct_leaf(tape, none);
     TAPE(ct_huber(empty, empty, 1), "op #3 huber(0x3, 0x3): op #");
@@ -281,6 +284,83 @@ static void values(void **state)
     }
     assert_null(ct_factor_new(NULL, true));
     ct_factor_free(NULL);
+}
+
+/* -- indices --------------------------------------------------------------------------------------------- */
+
+static ct_var three(ct_var x) { return ct_reshape(x, ct_shape3(2, 2, 1)); }
+static ct_var two_of(void) { return ct_slice(q, 0, 0, 2, 1); }
+static ct_var by_gather(ct_var index) { return ct_gather(A, index); }
+static ct_var by_scatter(ct_var index) { return ct_scatter_add(A, index, 2); }
+static ct_var by_cols(ct_var index) { return ct_inverse_cols(A, index); }
+static ct_var by_rows(ct_var index) { return ct_inverse_rows(A, index); }
+static ct_var by_block_rows(ct_var index) { return ct_inverse_block(A, index, two_of()); }
+static ct_var by_block_cols(ct_var index) { return ct_inverse_block(A, two_of(), index); }
+static ct_var by_few_rows(ct_var index) { return ct_inverse_block(A, ct_slice(q, 0, 0, 1, 1), index); }
+static ct_var by_few_cols(ct_var index) { return ct_inverse_block(A, index, ct_slice(q, 0, 0, 1, 1)); }
+static ct_var by_group(ct_var index) { return ct_group_by(index, 2); }
+static ct_var by_product(ct_var index) { return ct_gather_matmul(three(A), ct_t(three(A)), index); }
+static ct_var by_groups(ct_var index) { return ct_grouped_matmul(three(A), ct_t(three(A)), index); }
+static ct_var by_label(ct_var index) { return ct_softmax_cross_entropy(A, index); }
+static ct_var by_order(ct_var index)
+{
+    ct_var order, LU = ct_lu(A, &order);
+    return ct_lu_solve(A, LU, index, A, 0);
+}
+
+/* One mistake has one status in all ops with an index: another dtype is CT_EDTYPE, another rank CT_ESHAPE, an
+ * element out of range CT_EINDEX. */
+static void indices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        ct_var (*apply)(ct_var index);
+        bool vector; /* the message names the input; the index is a vector of positions */
+        int input;
+    } ops[] = { { "gather", by_gather, true, 1 },
+                { "scatter_add", by_scatter, true, 1 },
+                { "inverse_cols", by_cols, true, 1 },
+                { "inverse_rows", by_rows, true, 1 },
+                { "inverse_block", by_block_rows, true, 1 },
+                { "inverse_block", by_block_cols, true, 2 },
+                { "inverse_block", by_few_rows, true, 2 },
+                { "inverse_block", by_few_cols, true, 1 },
+                { "group_by", by_group, true, 0 },
+                { "gather_matmul", by_product, true, 2 },
+                { "grouped_matmul", by_groups, false, 2 },
+                { "softmax_cross_entropy", by_label, false, 1 },
+                { "lu_solve", by_order, false, 2 } };
+    ct_tensor *real = ct_zeros(device, CT_F64, ct_shape1(2)), *single = ct_zeros(device, CT_F32, ct_shape1(2)),
+              *table = ct_zeros(device, CT_I64, ct_shape2(2, 1)), *scalar = ct_zeros(device, CT_I64, ct_shape0()),
+              *far = ct_from(device, CT_I64, ct_shape1(2), (int64_t[]){ 0, 2 });
+    const struct {
+        ct_tensor *index;
+        ct_status status;
+        const char *words;
+    } bad[] = { { real, CT_EDTYPE, "must be i64, it is f64" },
+                { single, CT_EDTYPE, "f32" },
+                { table, CT_ESHAPE, "must be a vector, it is 2x1" },
+                { scalar, CT_ESHAPE, "must be a vector, it is scalar" },
+                { far, CT_EINDEX, "[1] = 2" } };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            if (bad[k].index == far && ops[i].apply == by_groups) continue; /* two numbers are no groups */
+            char of[32];
+            begin();
+            snprintf(of, sizeof of, "input %d", ops[i].input);
+            ops[i].apply(ct_constant(tape, bad[k].index));
+            const char *m = ct_tape_message(tape);
+            if (ct_tape_status(tape) != bad[k].status)
+                fail_msg("%s: %s, wanted %s: %s", ops[i].op, ct_status_name(ct_tape_status(tape)),
+                         ct_status_name(bad[k].status), m);
+            whole_message(ops[i].op, m, ops[i].op);
+            if (ops[i].vector && bad[k].index != far && !(strstr(m, of) && strstr(m, bad[k].words)))
+                fail_msg("%s: %s (wanted: %s, %s)", ops[i].op, m, of, bad[k].words);
+            if (bad[k].index == single && strstr(m, "ct_cast")) fail_msg("%s: ct_cast makes no i64", m);
+        }
+    begin();
+    ct_release(real), ct_release(single), ct_release(table), ct_release(scalar), ct_release(far);
 }
 
 /* -- tensor.h, gradcheck.h ------------------------------------------------------------------------------- */
@@ -342,7 +422,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(tapes),   TEST(devices), TEST(steps),
-                                        TEST(handles), TEST(values),  TEST(tensors) };
+    const struct CMUnitTest tests[] = { TEST(tapes),  TEST(devices), TEST(steps),  TEST(handles),
+                                        TEST(values), TEST(indices), TEST(tensors) };
     return cmocka_run_group_tests_name("nonsense", tests, NULL, NULL);
 }
