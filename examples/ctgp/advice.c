@@ -145,6 +145,12 @@ static void advise_on_other(adviser *a, const ct_param *p, int side)
            p->name, side < 0 ? "lower" : "upper", (int)strcspn(p->name, "#."), p->name, own, own);
 }
 
+/* Parameters that may end anywhere: W and κ of an index, and how much the levels of a category share. */
+static bool may_end(const ct_param *p, int side)
+{
+    return p->any_sign || strstr(p->name, ".kappa[") || (side < 0 && !strncmp(p->name, "category", 8));
+}
+
 static void advise_on_bounds(adviser *a)
 {
     for (int64_t i = 0; i < ct_gp_params(a->gp); i++) {
@@ -154,6 +160,8 @@ static void advise_on_bounds(adviser *a)
         if (!side) continue;
         if (!strncmp(p->name, "noise.", 6))
             advise_on_noise(a, p, side);
+        else if (may_end(p, side))
+            continue;
         else if (is_length(p) && side < 0)
             advise(a, "%s is at its lower bound: the target jumps along %s; that may be noise%s", p->name,
                    column, p->prior.kind ? "" : ", against which there is --priors weak");
@@ -161,7 +169,7 @@ static void advise_on_bounds(adviser *a)
             advise(a, "%s is at its upper bound: this part of the kernel does not see %s", p->name, column);
         else if (!is_length(p) && side < 0 && strstr(p->name, "variance"))
             advise_on_term(a, i);
-        else if (!is_length(p) && !p->any_sign && !strstr(p->name, ".kappa[")) /* W and κ may end anywhere */
+        else if (!is_length(p))
             advise_on_other(a, p, side);
     }
 }

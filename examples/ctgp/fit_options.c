@@ -137,6 +137,9 @@ static int check_together(const words *w, const settings *s)
         return fail(CODE_USAGE,
                     "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
                     s->fit.objective ? "--objective loo" : "--precision mixed");
+    if (s->fit.precision && (s->fit.objective || s->dtype == CT_F32))
+        return fail(CODE_USAGE, "--precision mixed is for the likelihood of models in f64: leave %s out",
+                    s->fit.objective ? "--objective loo" : "--dtype f32");
     if (s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
         return fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
     return check_outputs(w, s);

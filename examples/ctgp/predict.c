@@ -25,21 +25,28 @@ static double normal_quantile(double p)
     return 0.5 * (low + high);
 }
 
+/* Adds a band to bands[0..n), unless one of them has its name. */
+static int add_band(const char *flag, const char *text, band b, band *bands, int64_t *n)
+{
+    for (int64_t i = 0; i < *n; i++)
+        if (!strcmp(bands[i].name, b.name))
+            return fail(CODE_USAGE, "%s: '%s' would be a second column %s", flag, text, b.name);
+    bands[(*n)++] = b;
+    return GO_ON;
+}
+
 /* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
-static int add_bands(const char *name, const char *text, bool level, band *bands, int64_t *n)
+static int add_bands(const char *flag, const char *text, bool level, band *bands, int64_t *n)
 {
     double p;
-    if (parse_share(name, text, &p) != GO_ON) return CODE_USAGE;
-    if (!level) {
-        bands[*n].z = normal_quantile(p);
-        snprintf(bands[(*n)++].name, sizeof bands->name, "q%.12g", p);
-        return GO_ON;
+    int result = parse_share(flag, text, &p);
+    for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
+        band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
+        snprintf(b.name, sizeof b.name, "%s%.12g", !level ? "q" : side < 0 ? "lower" : "upper",
+                 level ? 100 * p : p);
+        if (level || side > 0) result = add_band(flag, text, b, bands, n);
     }
-    for (int side = -1; side <= 1; side += 2) {
-        bands[*n].z = side * -normal_quantile(0.5 * (1 - p));
-        snprintf(bands[(*n)++].name, sizeof bands->name, "%s%.12g", side < 0 ? "lower" : "upper", 100 * p);
-    }
-    return GO_ON;
+    return result;
 }
 
 /* *bands is malloc'ed, with room for one more. `quantiles` may be NULL. */
@@ -92,6 +99,17 @@ static char *column_name(const model_file *m, int64_t j, const char *what)
     return text;
 }
 
+/* A table that has a column twice could not be read again. */
+static int check_kept(const text_columns *kept, char *const *columns, int64_t cols)
+{
+    for (int64_t j = 0; j < kept->n; j++)
+        for (int64_t c = 0; c < cols; c++)
+            if (!strcmp(kept->names[j], columns[c]))
+                return fail(CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
+                            columns[c]);
+    return GO_ON;
+}
+
 static int write_rows(const model_file *m, const prediction *p, const text_columns *kept, const band *bands,
                       int64_t n, const char *out)
 {
@@ -105,9 +123,10 @@ static int write_rows(const model_file *m, const prediction *p, const text_colum
         good = columns[c];
     }
     for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
-    const int result =
-        good ? table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out)
-             : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    int result = good ? check_kept(kept, columns, cols)
+                      : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    if (result == GO_ON)
+        result = table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
     for (int64_t c = 0; c < cols && columns; c++) free(columns[c]);
     free(rows);
     free(columns);

@@ -88,6 +88,13 @@ LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' fro
 
 # -- levels that go together or against each other -----------------------------------------------------------
 
+awk 'BEGIN { print "wood,x,y"; for (i = 0; i < 60; i++)
+    printf "%s,%.1f,%.4f\n", i % 2 ? "oak" : "elm", i / 10, i % 2 ? sin(2 * i) : cos(i * i) }' >apart.csv
+ok 'levels that share nothing' '^  category.lengthscale +0.0001$' "$ctgp" fit apart.csv --target y --quiet \
+    --kernel 'scale * rbf(dims=x, lengthscale=0.3) * category(lengthscale=0.0001)'
+ok 'are at a bound' '^at bounds +[1-9]' "$ctgp" info apart.ctgp
+that 'about which there is nothing to advise' test "$(grep -c 'category.*bound' out)" -eq 0
+
 # elm and oak mirror each other, and pine is a line
 awk 'BEGIN { print "wood,x,y"; split("elm oak pine", w, " ")
     for (i = 0; i < 60; i++) { k = (i + int(i / 7)) % 3
@@ -169,5 +176,10 @@ ok 'are numbers in the model' '^kernel +scale \* rbf\(dims=1\) \+ scale \* mater
     "$ctgp" info wood.ctgp
 LINES_ALLOWED=3 bad 'no such column in a kernel' 1 '^ctgp: kernel: no such column; there are wood, x$' \
     "$ctgp" fit wood.csv --target y --kernel 'rbf(dims=z)'
+LINES_ALLOWED=3 bad 'no such number' 1 '^ctgp: kernel: no such column; there are wood, x$' \
+    "$ctgp" fit wood.csv --target y --kernel 'rbf(dims=2)'
+LINES_ALLOWED=3 bad 'a function of a category' 1 \
+    '^ctgp: mean: this column is a category, and a function takes numbers$' \
+    "$ctgp" fit wood.csv --target y --mean '1 + wood'
 
 plan

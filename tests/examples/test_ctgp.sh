@@ -120,6 +120,10 @@ that 'at their places' awk -F, 'NR > 1 {
     END { exit bad || NR != 21 }' out
 bad 'no interval of everything' 1 "level: '1' is not a number between 0 and 1" "$ctgp" predict train.ctgp \
     test.csv --level 0.5,1
+bad 'no interval twice' 1 "^ctgp: --level: '0.50' would be a second column lower50\$" "$ctgp" predict \
+    train.ctgp test.csv --level 0.5,0.50
+bad 'no quantile twice' 1 "^ctgp: --quantiles: '1e-1' would be a second column q0.1\$" "$ctgp" predict \
+    train.ctgp test.csv --quantiles 0.1,1e-1
 bad 'no quantile of a word' 1 "quantiles: 'median' is not a number" "$ctgp" predict train.ctgp test.csv \
     --quantiles median
 bad 'no quantile of nothing' 1 "quantiles: '' is not" "$ctgp" predict train.ctgp test.csv --quantiles ''
@@ -505,7 +509,7 @@ bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + lin
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
 bad 'an empty kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel ''
 LINES_ALLOWED=1
-bad 'a kernel that looks at no column' 2 'column 7, the inputs have 2' "${fit[@]}" train.csv \
+LINES_ALLOWED=3 bad 'a kernel that looks at no column' 1 'no such column; there are a, b' "${fit[@]}" train.csv \
     --kernel 'rbf(dims=7)'
 
 # -- data, wrong ---------------------------------------------------------------------------------------------

@@ -53,6 +53,11 @@ for other in '--objective loo' '--precision mixed'; do
     # shellcheck disable=SC2086
     bad "not with $other" 1 "a trend .* leave $other out" "${fit[@]}" --mean 1 $other
 done
+for other in '--objective loo' '--dtype f32'; do
+    # shellcheck disable=SC2086
+    bad "mixed precision not with $other" 1 "--precision mixed .* leave $other out" "${fit[@]}" \
+        --precision mixed $other
+done
 ok 'folds' '^n=120 folds=3 ' "$ctgp" loo line.ctgp --folds 3
 ok 'groups' '^n=120 folds=2 ' "$ctgp" loo line.ctgp train.csv --by kind
 

@@ -440,8 +440,8 @@ static void what_a_basis_does_not_go_with(void **state)
     gp_data s = gp_data_new(device, CT_F64, ROWS, 2);
     ct_gp_options o = with_basis("1 + x*wood");
     o.inputs = inputs;
-    assert_refused(ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &o), device, CT_EINVAL,
-                   "\"wood\" is a category");
+    assert_refused(ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &o), device, CT_EFORMAT,
+                   "this column is a category, and a function takes numbers\n  1 + x*wood\n        ^");
     o.basis = "1 + x";
     ct_gp *gp = gp_of(&s, "rbf", &o);
     int64_t fold[ROWS] = { 0 };

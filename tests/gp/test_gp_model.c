@@ -325,6 +325,12 @@ static void parameters_are_checked(void **state)
     bad.prior = (ct_prior){ CT_PRIOR_GAMMA, 1, 1 };
     assert_failed(ct_gp_set_param(gp, mean, &bad), device, CT_EINVAL, "prior");
     assert_failed(ct_gp_set_param(gp, 99, &p), device, CT_EINVAL, "99");
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) { /* below zero is the model's own bound, of every one */
+        ct_param low = *ct_gp_param(gp, i);
+        low.lower = -1;
+        assert_ok(ct_gp_set_param(gp, i, &low), ct_message(device));
+        assert_true(ct_gp_param(gp, i)->lower == (low.any_sign ? -1 : 0));
+    }
     assert_status(ct_gp_set_param(NULL, 0, &p), CT_EINVAL, "");
     assert_close(ct_gp_param(gp, 0)->value, p.value, 0, 0);
     gp_set(gp, "scale.variance", 4, false);

@@ -192,6 +192,8 @@ static void columns_have_names(void **state)
     static const ct_column columns[] = { { .name = "temp" }, { .name = "wind speed" } };
     refuse_named("rbf(dims=Temp)", columns,
                  "kernel: no such column; there are temp, wind speed\n  rbf(dims=Temp)\n           ^");
+    refuse_named("rbf(dims=0:2)", columns,
+                 "kernel: no such column; there are temp, wind speed\n  rbf(dims=0:2)\n             ^");
     refuse_named("rbf(dims=\"temp)", columns, "kernel: a quote is opened here and never closed");
     refuse_named("rbf(dims=temp:0)", columns, "kernel: column 0 twice");
     refuse_named("rbf(dims=)", columns, "kernel: no such column");

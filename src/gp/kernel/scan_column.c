@@ -53,8 +53,11 @@ static void unknown(ct__scan *p, const char *place)
 int ct__scan_column(ct__scan *p)
 {
     const char *place = ct__scan_space(p);
-    if (!p->n_columns || (*place >= '0' && *place <= '9'))
-        return ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
+    if (!p->n_columns || (*place >= '0' && *place <= '9')) {
+        const int number = ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
+        if (p->n_columns && number >= p->n_columns) unknown(p, place);
+        return number;
+    }
     const name n = take_name(p);
     int64_t i = 0;
     while (i < p->n_columns && !is_name(&n, p->columns[i].name)) i++;

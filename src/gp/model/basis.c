@@ -89,7 +89,10 @@ static int column(reader *r)
     for (int64_t j = 0; r->columns && j < r->d && found < 0; j++)
         if (is_name(place, end, r->columns[j].name)) found = j;
     if (found < 0) found = number_of(place, end, r->d);
-    if (found < 0) no_column(r, place, end);
+    if (found < 0)
+        no_column(r, place, end);
+    else if (r->columns && r->columns[found].kind == CT_COLUMN_CATEGORY)
+        ct__scan_fail(p, CT_EFORMAT, place, "this column is a category, and a function takes numbers");
     p->at = end;
     return (int)found;
 }

@@ -52,6 +52,7 @@ ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
     if (s) return s;
     ct_param *p = &gp->param[i], before = *p;
     ct__param_set(p, param);
+    if (ct__gp_positive(gp, i)) p->lower = fmax(p->lower, 0);
     s = ct__gp_pass_on(gp, i);
     if (s)
         *p = before;

@@ -245,12 +245,6 @@ ct_status ct__trend_read(ct_gp *gp, const char *text, const ct_column *columns)
     ct__basis basis;
     ct_status s = ct__basis_parse(text, columns, gp->d, &basis, message);
     if (s) return ct_device_fail(gp->device, s, "%s", message);
-    for (int i = 0; columns && i < basis.count; i++)
-        for (int k = 0; k < basis.term[i].factors; k++)
-            if (columns[basis.term[i].column[k]].kind == CT_COLUMN_CATEGORY)
-                return ct_device_fail(gp->device, CT_EINVAL,
-                                      "basis: column \"%.200s\" is a category, not a number",
-                                      columns[basis.term[i].column[k]].name);
     const size_t length = ct__basis_print(&basis, NULL, 0) + 1;
     gp->basis = ct__gp_alloc(gp->device, length, 1);
     if (!gp->basis) return CT_ENOMEM;

@@ -108,16 +108,15 @@ static void factor_in_form(ct_call *c, ct__ridge s, ct_ridge_form form)
 
 static void factor(ct_call *c, ct__ridge s, ct_ridge_form form)
 {
-    static const char why[] =
-        "is not positive: lambda is not, there is NaN, or B and D share a null space to working "
-        "precision; choose a larger lambda, or another D";
+    static const char why[] = "is not positive: there is NaN, or B and D share a null space to working "
+                              "precision; choose a larger lambda, or another D";
     static const char why_late[] = "is not positive: lambda is not, there is NaN, B and D share a null space "
                                    "to working precision, or D's columns depend on one another, or are weak "
                                    "where B is not, and a GPU does not try the primal form then; choose a "
                                    "larger lambda, another D, one for each sample, or compute on the CPU";
     ct_failure *failure = ct__call_failure(c);
-    const bool failed_before = failure->set;
     s.lambda = positive(c, s.lambda);
+    const bool failed_before = failure->set;
     factor_in_form(c, s, form);
     if (failure->suspected || (failure->set && !failed_before))
         failure->why = failure->suspected ? why_late : why;
