@@ -42,7 +42,10 @@ static int add_bands(const char *flag, const char *text, bool level, band *bands
     int result = parse_share(flag, text, &p);
     for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
         band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
-        snprintf(b.name, sizeof b.name, "%s%.12g", !level ? "q" : side < 0 ? "lower" : "upper",
+        snprintf(b.name, sizeof b.name, "%s%.12g",
+                 !level     ? "q"
+                 : side < 0 ? "lower"
+                            : "upper",
                  level ? 100 * p : p);
         if (level || side > 0) result = add_band(flag, text, b, bands, n);
     }
@@ -105,7 +108,8 @@ static int check_kept(const text_columns *kept, char *const *columns, int64_t co
     for (int64_t j = 0; j < kept->n; j++)
         for (int64_t c = 0; c < cols; c++)
             if (!strcmp(kept->names[j], columns[c]))
-                return fail(CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
+                return fail(CODE_USAGE,
+                            "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
                             columns[c]);
     return GO_ON;
 }

@@ -163,9 +163,8 @@ ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C,
 static ct_var compose(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), C = ct_arg(c, 1);
-    if (!ct__need_index(c, 2) ||
-        !ct_require(c, A.ndim == 3 && C.ndim == 3 && A.dim[0] == ct_arg_dim(c, 2, 0), CT_ESHAPE,
-                    "wanted A (N, I, J), C (M, J, K) and an index (N)"))
+    if (!ct__need_index(c, 2) || !ct_require(c, A.ndim == 3 && C.ndim == 3 && A.dim[0] == ct_arg_dim(c, 2, 0),
+                                             CT_ESHAPE, "wanted A (N, I, J), C (M, J, K) and an index (N)"))
         return ct_none();
     return times(ct_arg_var(c, 0), ct_arg_var(c, 1), ct_group_by(ct_arg_var(c, 2), C.dim[0]));
 }

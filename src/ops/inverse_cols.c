@@ -7,10 +7,7 @@
  * never form the n×n inverse. A block is gathered from min(r, q) columns or rows. */
 #include "support.h"
 
-static ct_shape unit_shape(ct_call *c)
-{
-    return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
-}
+static ct_shape unit_shape(ct_call *c) { return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0)); }
 
 /* E has a one in column k of row idx_k: the rows of the r×r identity, scattered. */
 static void unit_forward(ct_call *c)

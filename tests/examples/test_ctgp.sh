@@ -509,8 +509,8 @@ bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + lin
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
 bad 'an empty kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel ''
 LINES_ALLOWED=1
-LINES_ALLOWED=3 bad 'a kernel that looks at no column' 1 'no such column; there are a, b' "${fit[@]}" train.csv \
-    --kernel 'rbf(dims=7)'
+LINES_ALLOWED=3 bad 'a kernel that looks at no column' 1 'no such column; there are a, b' "${fit[@]}" \
+    train.csv --kernel 'rbf(dims=7)'
 
 # -- data, wrong ---------------------------------------------------------------------------------------------
 

@@ -331,8 +331,10 @@ static void indices(void **state)
                 { "grouped_matmul", by_groups, false, 2 },
                 { "softmax_cross_entropy", by_label, false, 1 },
                 { "lu_solve", by_order, false, 2 } };
-    ct_tensor *real = ct_zeros(device, CT_F64, ct_shape1(2)), *single = ct_zeros(device, CT_F32, ct_shape1(2)),
-              *table = ct_zeros(device, CT_I64, ct_shape2(2, 1)), *scalar = ct_zeros(device, CT_I64, ct_shape0()),
+    ct_tensor *real = ct_zeros(device, CT_F64, ct_shape1(2)),
+              *single = ct_zeros(device, CT_F32, ct_shape1(2)),
+              *table = ct_zeros(device, CT_I64, ct_shape2(2, 1)),
+              *scalar = ct_zeros(device, CT_I64, ct_shape0()),
               *far = ct_from(device, CT_I64, ct_shape1(2), (int64_t[]){ 0, 2 });
     const struct {
         ct_tensor *index;
