@@ -229,8 +229,9 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  *     factor = "1" | column [ "^" power ]
  * A column is an input's name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
  * x1, ..., unless a column has that name. A function has a degree of up to 8 in the columns, which are in the
- * units of the data; none is a category. CT_EFORMAT for a wrong text; the message has three lines: the reason,
- * the text, and a caret under the place. A prediction takes a few more numbers for each point and function.
+ * units of the data; none is a category. CT_EFORMAT for a wrong text; the message has three lines: the
+ * reason, the text, and a caret under the place. A prediction takes a few more numbers for each point and
+ * function.
  *
  * With C = k(X, X) + diag(noise), H (n, p) with rows h(x_i)ᵀ, A = HᵀC⁻¹H and β̂ = A⁻¹HᵀC⁻¹y, the model has
  *     -log p(y) = ½ (y - Hβ̂)ᵀC⁻¹(y - Hβ̂) + ½ log det C + ½ log det A + (n-p)/2 log 2π

@@ -78,8 +78,8 @@ CT_API void ct_kernel_free(ct_kernel *k);
 CT_API ct_kernel *ct_kernel_parse(const char *text);
 /* The same, but dims may also name input columns, whose names columns[0..n) has:
  *     i = a number | a name without ":", "," and ")" that does not begin with a digit | '"' a name '"'
- * A number is below n. Quotes in quotes are doubled. The kernel stores the numbers, and ct_kernel_print prints
- * them. */
+ * A number is below n. Quotes in quotes are doubled. The kernel stores the numbers, and ct_kernel_print
+ * prints them. */
 CT_API ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int64_t n);
 /* Writes the text that parses to the same kernel, at most `size` bytes with the final NUL. With `values` the
  * text has the parameters' current values, exactly, and whether they are fixed. It never has bounds and
