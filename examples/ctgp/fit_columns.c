@@ -84,6 +84,9 @@ static int find_targets(settings *s, const frame *f)
     if (s->n_targets > CT_OUTPUTS_MOST)
         return fail(CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
                     CT_OUTPUTS_MOST);
+    if (s->rank > s->n_targets)
+        return fail(CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
+                    (long long)s->n_targets);
     for (int64_t j = 0; j < s->n_targets; j++) {
         if (frame_column(f, s->targets[j]) < 0) return CODE_DATA;
         if (named((const char *const *)s->targets, j, s->targets[j]))

@@ -161,8 +161,6 @@ int fit_outputs(const settings *s, const frame *f, const int64_t *cols, int64_t 
     if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
         return fail(CODE_USAGE,
                     "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
-    if (s->rank > s->n_targets)
-        return fail(CODE_USAGE, "--rank %ld: there are %lld outputs", s->rank, (long long)s->n_targets);
     lesson *l = calloc((size_t)s->n_targets, sizeof *l);
     ct_outputs *o = NULL;
     int result = l ? GO_ON : fail(CODE_MEMORY, "no memory for %lld targets", (long long)s->n_targets);
