@@ -139,8 +139,8 @@ bad 'no such kind' 1 'each, shared or joint' "$ctgp" fit t.csv --target low,high
 bad 'a rank without outputs' 1 '--outputs joint' "$ctgp" fit t.csv --target low,high --rank 2
 bad 'a rank above the outputs' 1 'rank 3 is above the number of targets, 2$' "$ctgp" fit t.csv \
     --target low,high --outputs joint --rank 3 --quiet
-bad 'also of one' 1 'rank 2 is above the number of targets, 1$' "$ctgp" fit t.csv --target low --outputs joint \
-    --rank 2 --quiet
+bad 'also of one' 1 'rank 2 is above the number of targets, 1$' "$ctgp" fit t.csv --target low \
+    --outputs joint --rank 2 --quiet
 bad 'a trend' 1 'averages' "$ctgp" fit t.csv --target low,high --outputs joint --mean linear
 bad 'a noise' 1 'learns its noise' "$ctgp" fit t.csv --target low,high --outputs shared --noise none
 bad 'a transform' 1 'has no --transform' "$ctgp" fit t.csv --target low,high --outputs joint --transform log
