@@ -1,6 +1,7 @@
 /* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
  * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. On CPUs
- * with bf16 dot products gemm_bf16.c does the multiplication, or gemm_columns.c does all of it. */
+ * with bf16 dot products gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the
+ * columns of B. */
 #include "blas.h"
 #include "half.h"
 
@@ -11,7 +12,7 @@ typedef struct tiling {
     ct__columns columns;          /* for gemm_columns.c, or no strips */
     int64_t rows, cols, depth;    /* of a tile */
     int64_t down, across, pieces; /* tiles along a member's rows and columns, and in all */
-    size_t bytes;                 /* of a thread's three tiles in f32 */
+    size_t bytes;                 /* of a thread: three tiles in f32, or a panel of B in bf16 */
 } tiling;
 
 static void cut(const ct__job *job, int threads, tiling *t)
