@@ -462,6 +462,33 @@ static void columns_with_extremes(void **state)
     ct_device_close(dev);
 }
 
+/* (1 + 2^-7)² v - (1 + 2^-6) v = 2^-14 v, where that is the smallest normal number of f32, and half of it, which
+ * the dot products would flush to zero. */
+static void products_cancel_to_their_last_bit(void **state)
+{
+    (void)state;
+    enum { M = 160, N = 200, K = 672 };
+    ct_device *dev = open_cpu(2);
+    for (int point = 0; point < 4; point++) {
+        ct_tensor *a = ct_full(dev, CT_BF16, ct_shape2(M, K), 1),
+                  *b = blank(dev, CT_BF16, ct_shape2(K, N), point % 2 ? TRANSPOSED : 0),
+                  *c = ct_empty(dev, CT_BF16, ct_shape2(M, N));
+        const double v = point < 2 ? 0x1p-112 : 0x1p-113;
+        memset(b->view.data, 0, sizeof(uint16_t[K][N]));
+        for (int64_t i = 0; i < M; i++) ((uint16_t *)a->view.data)[i * K + 7] = from_f64(CT_BF16, 1 + 0x1p-7);
+        for (int64_t j = 0; j < N; j++) {
+            uint16_t *y = (uint16_t *)b->view.data + 7 * b->view.stride[0] + j * b->view.stride[1];
+            y[0] = from_f64(CT_BF16, v * (1 + 0x1p-7));
+            y[b->view.stride[0]] = from_f64(CT_BF16, -v * (1 + 0x1p-6));
+        }
+        assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), CT_OK);
+        for (int64_t i = 0; i < M * N; i++) assert_true(element(c, i) == v * 0x1p-14);
+        ct_release(a), ct_release(b), ct_release(c);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
 /* Numbers of f16 with some of their bits set at random. */
 static void scatter(ct_tensor *t, unsigned always, unsigned maybe)
 {
@@ -617,6 +644,7 @@ int main(void)
                                         cmocka_unit_test(columns_in_place),
                                         cmocka_unit_test(columns_of_a_batch),
                                         cmocka_unit_test(columns_with_extremes),
+                                        cmocka_unit_test(products_cancel_to_their_last_bit),
                                         cmocka_unit_test(products_of_f16_in_two_parts),
                                         cmocka_unit_test(no_whole_copy_in_f32),
                                         cmocka_unit_test(maps_and_sums),
