@@ -156,11 +156,16 @@ ct_status ct__half_gemm(const ct__job *job)
     if (!scratch) return CT_ENOMEM;
     t.columns.packed = (uint32_t *)(void *)(scratch + tiles);
     const ct__blas_team before = ct__blas_begin(1);
-#pragma omp parallel for num_threads(threads) if (t.columns.strips)
-    for (int64_t i = 0; i < t.columns.strips; i++) ct__columns_pack(job, &t.columns, i);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int64_t i = 0; i < t.pieces; i++)
-        multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+#pragma omp parallel num_threads(threads)
+    {
+        if (t.columns.strips) {
+#pragma omp for
+            for (int64_t i = 0; i < t.columns.strips; i++) ct__columns_pack(job, &t.columns, i);
+        }
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t i = 0; i < t.pieces; i++)
+            multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+    }
     ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;
