@@ -381,7 +381,8 @@ static void columns_in_place(void **state)
     ct_device_close(dev);
 }
 
-/* n of the 2 n + 1 rows of t, with all but 5 of their elements: every `step`-th one, or the first one n times. */
+/* n of the 2 n + 1 rows of t, with all but 5 of their elements: every `step`-th row, or the first one n
+ * times. */
 static ct_view some_rows(const ct_tensor *t, int64_t n, int step)
 {
     ct_view v = ct_view_slice(ct_view_slice(t->view, 2, 3, t->view.dim[2] - 2, 1), 1, 0, n, 1);
@@ -415,6 +416,9 @@ static void columns_of_a_batch(void **state)
             C[i] = ct_view_slice(ct_view_slice(c[i]->view, 1, 0, M, 1), 2, 0, N, 1);
             assert_int_equal(cpu->copy(*dev, way == 1 ? &d->view : &nan->view, &C[i]), CT_OK);
         }
+        ct__job job = { 0 };
+        assert_true(ct__job_init(&job, *dev, 3, (const ct_view *[]){ &x, &y, &C[0] }));
+        assert_int_equal(ct__columns_of(&job).strips, (shared == 1 ? 1 : MEMBERS) * ((M + 15) / 16));
         for (int i = 0; i < MEMBERS; i++) {
             const ct_view A = member(x, i), B = member(y, i), D = member(start, i), into = member(C[0], i);
             assert_int_equal(in_place(*dev, &A, &B, way ? &D : NULL, &into), N);
@@ -462,8 +466,8 @@ static void columns_with_extremes(void **state)
     ct_device_close(dev);
 }
 
-/* (1 + 2^-7)² v - (1 + 2^-6) v = 2^-14 v, where that is the smallest normal number of f32, and half of it, which
- * the dot products would flush to zero. */
+/* (1 + 2^-7)² v - (1 + 2^-6) v = 2^-14 v, if that is the smallest normal number of f32, and if it is half of
+ * it, which the dot products would flush to zero. */
 static void products_cancel_to_their_last_bit(void **state)
 {
     (void)state;
