@@ -418,7 +418,8 @@ static void columns_of_a_batch(void **state)
         }
         ct__job job = { 0 };
         assert_true(ct__job_init(&job, *dev, 3, (const ct_view *[]){ &x, &y, &C[0] }));
-        assert_int_equal(ct__columns_of(&job).strips, (shared == 1 ? 1 : MEMBERS) * ((M + 15) / 16));
+        assert_int_equal(ct__columns_of(&job).strips, (M + 15) / 16);
+        assert_int_equal(ct__columns_of(&job).members, shared == 1 ? 1 : MEMBERS);
         for (int i = 0; i < MEMBERS; i++) {
             const ct_view A = member(x, i), B = member(y, i), D = member(start, i), into = member(C[0], i);
             assert_int_equal(in_place(*dev, &A, &B, way ? &D : NULL, &into), N);
@@ -570,6 +571,24 @@ static void no_whole_copy_in_f32(void **state)
     ct_device_close(dev);
 }
 
+/* Of a batch whose A is packed, only some members are packed at a time. */
+static void no_packed_copy_of_a_batch(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *x = ct_zeros(dev, CT_BF16, ct_shape3(16, 128, 512)),
+              *w = ct_zeros(dev, CT_BF16, ct_shape3(16, 512, 512)),
+              *y = ct_empty(dev, CT_BF16, ct_shape3(16, 128, 512));
+    const ct_view columns = ct_view_transpose(w->view);
+    ct_memory_mark(dev);
+    const uint64_t held = ct_memory(dev).bytes_now;
+    assert_int_equal(cpu->gemm(dev, 1, &x->view, &columns, 0, &y->view), CT_OK);
+    assert_true(ct_memory(dev).bytes_peak - held < (uint64_t)ct_tensor_count(x) * 2);
+    assert_true(element(y, 77) == 0);
+    ct_release(x), ct_release(w), ct_release(y);
+    ct_device_close(dev);
+}
+
 static void maps_and_sums(void **state)
 {
     (void)state;
@@ -651,6 +670,7 @@ int main(void)
                                         cmocka_unit_test(products_cancel_to_their_last_bit),
                                         cmocka_unit_test(products_of_f16_in_two_parts),
                                         cmocka_unit_test(no_whole_copy_in_f32),
+                                        cmocka_unit_test(no_packed_copy_of_a_batch),
                                         cmocka_unit_test(maps_and_sums),
                                         cmocka_unit_test(tensors_of_half) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,9 +12,6 @@
 enum { STEP = CT__COLUMNS_STEP, SQUARE = STRIP * LANES }; /* columns of a panel; numbers of a register */
 _Static_assert(STEP == 2 * STRIP, "two registers of rows and of columns make four of sums");
 
-/* Strips of a member's A. */
-static int64_t each(const ct__job *job) { return (job->m[0].rows + STRIP - 1) / STRIP; }
-
 ct__columns ct__columns_of(const ct__job *job)
 {
     const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[job->n - 1];
@@ -25,22 +22,24 @@ ct__columns ct__columns_of(const ct__job *job)
         return (ct__columns){ 0 };
     bool shared = true;
     for (int64_t axis = 0; axis < job->ndim; axis++) shared &= !job->axis[axis].stride[0];
-    return (ct__columns){ .strips = each(job) * (shared ? 1 : job->members), .words = STRIP * k / 2 + LANES };
+    return (ct__columns){ .strips = (m + STRIP - 1) / STRIP,
+                          .words = STRIP * k / 2 + LANES,
+                          .members = shared ? 1 : job->members };
 }
 
 /* The words of the strip that begins with this row of a member's A. Its smallest exponent is LANES words
  * before them. */
-static uint32_t *strip(const ct__job *job, const ct__columns *a, int64_t member, int64_t row)
+static uint32_t *strip(const ct__columns *a, int64_t member, int64_t row)
 {
-    return a->packed + (member * each(job) + row / STRIP) % a->strips * a->words + LANES;
+    return a->packed + (member % a->members * a->strips + row / STRIP) * a->words + LANES;
 }
 
 void ct__columns_pack(const ct__job *job, const ct__columns *a, int64_t i)
 {
     const ct__matrix *m = &job->m[0];
-    const int64_t member = i / each(job), row = i % each(job) * STRIP;
+    const int64_t member = i / a->strips, row = i % a->strips * STRIP;
     const uint16_t *x = (const uint16_t *)ct__member(job, 0, member) + row * m->rs;
-    uint32_t *to = strip(job, a, member, row);
+    uint32_t *to = strip(a, member, row);
     pack(ct__kit_of(job->dev->isa, CT_F32), x, m->cs, m->rs, m->cols, ct__min(m->rows - row, STRIP), STRIP,
          to);
     to[-LANES] = (uint32_t)least_exponent(a->words - LANES, to);
@@ -165,7 +164,7 @@ CT__AMX static void multiply(const ct__job *job, const ct__columns *a, const ct_
     }
     for (int64_t i = 0; i < t->rows; i += STEP) {
         _Alignas(LINE) float sum[4][SQUARE];
-        const uint32_t *x = strip(job, a, t->member, t->row + i);
+        const uint32_t *x = strip(a, t->member, t->row + i);
         if (t->rows - i > STRIP)
             square(2, k, B, ldb, x, a->words, sum, next);
         else
@@ -188,8 +187,7 @@ CT__AMX int64_t ct__columns_multiply(const ct__job *job, const ct__columns *a, c
     const ct__matrix *b = &job->m[1];
     const uint16_t *B = (const uint16_t *)ct__member(job, 1, t->member) + t->col * b->cs;
     int e = UINT16_MAX;
-    for (int64_t i = 0; i < t->rows; i += STRIP)
-        e = (int)ct__min(e, strip(job, a, t->member, t->row + i)[-LANES]);
+    for (int64_t i = 0; i < t->rows; i += STRIP) e = (int)ct__min(e, strip(a, t->member, t->row + i)[-LANES]);
     if (!e) return 0;
 
     open_tiles();
