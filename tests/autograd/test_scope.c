@@ -269,8 +269,8 @@ static void a_scope_fails(void **state)
     ct_release(B), ct_release(x);
 }
 
-/* C = A B + D has the bits of a copy of D to which the product is added, for every dtype, small and large,
- * for a B with contiguous rows or columns, and for every way to broadcast D. */
+/* C = A B + D has the bits of a copy of D to which the product is added, for every dtype, for a B with
+ * contiguous rows or columns, and for every way to broadcast D. */
 static void affine_starts_from_a_broadcast_matrix(void **state)
 {
     (void)state;

@@ -297,11 +297,11 @@ static void products_of_bf16_change_over(void **state)
 
 /* A job that AMX computes from B's columns in place: C = A B + D, or A B if D is NULL. Returns the number of
  * columns that are done. */
-static int64_t in_place(ct_device *dev, const ct_tensor *a, const ct_tensor *b, const ct_view *d,
-                        ct_tensor *c)
+static int64_t in_place(ct_device *dev, const ct_view *a, const ct_view *b, const ct_view *d,
+                        const ct_view *c)
 {
     ct__job job = { 0 };
-    assert_true(ct__job_init(&job, dev, 3, (const ct_view *[]){ &a->view, &b->view, &c->view }));
+    assert_true(ct__job_init(&job, dev, 3, (const ct_view *[]){ a, b, c }));
     job.alpha = 1;
     if (d) {
         job.m[3] = ct__matrix_of(d, 0);
@@ -348,9 +348,9 @@ static void columns_in_place(void **state)
             if (way & 2) some.stride[1] = 0;
             assert_int_equal(cpu->copy(dev, &some, &full->view), CT_OK);
             const ct_view *start = way < 4 ? &some : NULL;
-            const int64_t done = in_place(dev, a, b, start, c[0]);
+            const int64_t done = in_place(dev, &a->view, &b->view, start, &c[0]->view);
             assert_int_equal(done, subnormal ? bad / 32 * 32 : n);
-            if (start) assert_int_equal(in_place(dev, a, b, &full->view, c[1]), done);
+            if (start) assert_int_equal(in_place(dev, &a->view, &b->view, &full->view, &c[1]->view), done);
             double *x = numbers(a), *y = numbers(b);
             for (int64_t i = 0; i < m * n; i++) {
                 if (i % n >= done) {
@@ -371,11 +371,124 @@ static void columns_in_place(void **state)
             free(x), free(y);
         }
         rescale(a, subnormal ? 0x1p-104 : 0x1p-64), rescale(b, 0x1p-64);
-        assert_int_equal(in_place(dev, a, b, NULL, c[0]), 0);
+        assert_int_equal(in_place(dev, &a->view, &b->view, NULL, &c[0]->view), 0);
         rescale(b, 0x1p104);
         ((uint16_t *)a->view.data)[m * k - 1] = 1;
-        assert_int_equal(in_place(dev, a, b, NULL, c[0]), 0);
+        assert_int_equal(in_place(dev, &a->view, &b->view, NULL, &c[0]->view), 0);
         ct_release(a), ct_release(b), ct_release(d), ct_release(full), ct_release(c[0]), ct_release(c[1]);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
+/* n of the 2 n + 1 rows of t, with all but 5 of their elements: every `step`-th row, or the first one n
+ * times. */
+static ct_view some_rows(const ct_tensor *t, int64_t n, int step)
+{
+    ct_view v = ct_view_slice(ct_view_slice(t->view, 2, 3, t->view.dim[2] - 2, 1), 1, 0, n, 1);
+    v.stride[1] *= step;
+    return v;
+}
+
+static ct_view member(ct_view v, int64_t i) { return ct_view_squeeze(ct_view_slice(v, 0, i, i + 1, 1), 0); }
+
+/* Products that are large enough for B's columns to be read in place. Each member has the bits of in_place,
+ * for any number of threads, whichever matrix the members share, and whether C starts from zero, from itself
+ * or from a row. Nothing is written beside C. */
+static void columns_of_a_batch(void **state)
+{
+    (void)state;
+    if (!has_amx()) skip();
+    enum { MEMBERS = 2, M = 140, N = 150, K = 512 };
+    ct_device *dev[] = { open_cpu(1), open_cpu(2), open_cpu(3) };
+    ct_tensor *a = sample(*dev, CT_BF16, ct_shape3(MEMBERS, 2 * M + 1, K + 5), 0, 1),
+              *b = sample(*dev, CT_BF16, ct_shape3(MEMBERS, 2 * N + 1, K + 5), 0, 2),
+              *d = sample(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0, 3),
+              *nan = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0), *c[2];
+    for (int i = 0; i < 2; i++) c[i] = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M + 1, N + 1), 0);
+    for (int point = 0; point < 3 * 3 * 3; point++) {
+        const int step = point % 3, shared = point / 3 % 3, way = point / 9;
+        ct_view x = some_rows(a, M, step), y = ct_view_transpose(some_rows(b, N, step)), start = d->view,
+                C[2];
+        if (shared) (shared == 1 ? &x : &y)->stride[0] = 0;
+        if (way == 2) start.stride[1] = 0;
+        for (int i = 0; i < 2; i++) {
+            C[i] = ct_view_slice(ct_view_slice(c[i]->view, 1, 0, M, 1), 2, 0, N, 1);
+            assert_int_equal(cpu->copy(*dev, way == 1 ? &d->view : &nan->view, &C[i]), CT_OK);
+        }
+        ct__job job = { 0 };
+        assert_true(ct__job_init(&job, *dev, 3, (const ct_view *[]){ &x, &y, &C[0] }));
+        assert_int_equal(ct__columns_of(&job).strips, (M + 15) / 16);
+        assert_int_equal(ct__columns_of(&job).members, shared == 1 ? 1 : MEMBERS);
+        for (int i = 0; i < MEMBERS; i++) {
+            const ct_view A = member(x, i), B = member(y, i), D = member(start, i), into = member(C[0], i);
+            assert_int_equal(in_place(*dev, &A, &B, way ? &D : NULL, &into), N);
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(cpu->copy(*dev, way == 1 ? &d->view : &nan->view, &C[1]), CT_OK);
+            if (way == 2)
+                assert_int_equal(cpu->affine(dev[i], &x, &y, &start, &C[1]), CT_OK);
+            else
+                assert_int_equal(cpu->gemm(dev[i], 1, &x, &y, way, &C[1]), CT_OK);
+            assert_memory_equal(c[0]->view.data, c[1]->view.data, sizeof(uint16_t[MEMBERS][M + 1][N + 1]));
+        }
+    }
+    ct_tensor *all[] = { a, b, d, nan, c[0], c[1] };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ct_memory(dev[i]).bytes_now, 0);
+        ct_device_close(dev[i]);
+    }
+}
+
+/* In a large product subnormal elements and results are kept, and a number that is not finite changes its own
+ * column only. */
+static void columns_with_extremes(void **state)
+{
+    (void)state;
+    enum { M = 160, N = 200, K = 672, BAD = 101 };
+    ct_device *dev = open_cpu(2);
+    for (int point = 0; point < 3; point++) {
+        ct_tensor *a = sample(dev, CT_BF16, ct_shape2(M, K), 0, 1),
+                  *b = sample(dev, CT_BF16, ct_shape2(K, N), TRANSPOSED, 2),
+                  *c = ct_empty(dev, CT_BF16, ct_shape2(M, N));
+        uint16_t *column = (uint16_t *)b->view.data + BAD * K;
+        memset(column, 0, K * sizeof *column);
+        column[7] = (const uint16_t[]){ 0x8013, 0x7f80, 0xffc1 }[point];
+        if (!point) check_product(dev, M, N, K, a, b, 0x1p-134 + 0x1p-149 * K);
+        assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), CT_OK);
+        for (int64_t i = 0; i < M * N && point; i++) {
+            const double x = element(c, i);
+            assert_true(i % N != BAD ? isfinite(x) : point == 1 ? isinf(x) : isnan(x));
+        }
+        ct_release(a), ct_release(b), ct_release(c);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
+/* (1 + 2^-7)² v - (1 + 2^-6) v = 2^-14 v, if that is the smallest normal number of f32, and if it is half of
+ * it, which the dot products would flush to zero. */
+static void products_cancel_to_their_last_bit(void **state)
+{
+    (void)state;
+    enum { M = 160, N = 200, K = 672 };
+    ct_device *dev = open_cpu(2);
+    for (int point = 0; point < 4; point++) {
+        ct_tensor *a = ct_full(dev, CT_BF16, ct_shape2(M, K), 1),
+                  *b = blank(dev, CT_BF16, ct_shape2(K, N), point % 2 ? TRANSPOSED : 0),
+                  *c = ct_empty(dev, CT_BF16, ct_shape2(M, N));
+        const double v = point < 2 ? 0x1p-112 : 0x1p-113;
+        memset(b->view.data, 0, sizeof(uint16_t[K][N]));
+        for (int64_t i = 0; i < M; i++) ((uint16_t *)a->view.data)[i * K + 7] = from_f64(CT_BF16, 1 + 0x1p-7);
+        for (int64_t j = 0; j < N; j++) {
+            uint16_t *y = (uint16_t *)b->view.data + 7 * b->view.stride[0] + j * b->view.stride[1];
+            y[0] = from_f64(CT_BF16, v * (1 + 0x1p-7));
+            y[b->view.stride[0]] = from_f64(CT_BF16, -v * (1 + 0x1p-6));
+        }
+        assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), CT_OK);
+        for (int64_t i = 0; i < M * N; i++) assert_true(element(c, i) == v * 0x1p-14);
+        ct_release(a), ct_release(b), ct_release(c);
     }
     assert_int_equal(ct_memory(dev).bytes_now, 0);
     ct_device_close(dev);
@@ -458,6 +571,24 @@ static void no_whole_copy_in_f32(void **state)
     ct_device_close(dev);
 }
 
+/* Of a batch whose A is packed, only some members are packed at a time. */
+static void no_packed_copy_of_a_batch(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *x = ct_zeros(dev, CT_BF16, ct_shape3(16, 128, 512)),
+              *w = ct_zeros(dev, CT_BF16, ct_shape3(16, 512, 512)),
+              *y = ct_empty(dev, CT_BF16, ct_shape3(16, 128, 512));
+    const ct_view columns = ct_view_transpose(w->view);
+    ct_memory_mark(dev);
+    const uint64_t held = ct_memory(dev).bytes_now;
+    assert_int_equal(cpu->gemm(dev, 1, &x->view, &columns, 0, &y->view), CT_OK);
+    assert_true(ct_memory(dev).bytes_peak - held < (uint64_t)ct_tensor_count(x) * 2);
+    assert_true(element(y, 77) == 0);
+    ct_release(x), ct_release(w), ct_release(y);
+    ct_device_close(dev);
+}
+
 static void maps_and_sums(void **state)
 {
     (void)state;
@@ -534,8 +665,12 @@ int main(void)
                                         cmocka_unit_test(products_of_bf16_sum_in_f32),
                                         cmocka_unit_test(products_of_bf16_change_over),
                                         cmocka_unit_test(columns_in_place),
+                                        cmocka_unit_test(columns_of_a_batch),
+                                        cmocka_unit_test(columns_with_extremes),
+                                        cmocka_unit_test(products_cancel_to_their_last_bit),
                                         cmocka_unit_test(products_of_f16_in_two_parts),
                                         cmocka_unit_test(no_whole_copy_in_f32),
+                                        cmocka_unit_test(no_packed_copy_of_a_batch),
                                         cmocka_unit_test(maps_and_sums),
                                         cmocka_unit_test(tensors_of_half) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,32 +9,37 @@
 #if CT__X86
 #    include "bf16.h"
 
-enum { WIDTH = CT__COLUMNS_STEP, SQUARE = STRIP * LANES }; /* columns of a panel; numbers of a register */
+enum { STEP = CT__COLUMNS_STEP, SQUARE = STRIP * LANES }; /* columns of a panel; numbers of a register */
+_Static_assert(STEP == 2 * STRIP, "two registers of rows and of columns make four of sums");
 
 ct__columns ct__columns_of(const ct__job *job)
 {
     const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[job->n - 1];
     const int64_t m = a->rows, n = b->cols, k = b->rows;
-    if (job->dtype != CT_BF16 || m < STRIP || m > n || n < WIDTH || k % (2 * LANES) || k < CT__BF16_DEPTH ||
+    if (job->dtype != CT_BF16 || m < STRIP || m > n || n < STEP || k % (2 * LANES) || k < CT__BF16_DEPTH ||
         k > CT__COLUMNS_DEPTH || (a->rs != 1 && a->cs != 1) || b->rs != 1 || c->cs != 1 ||
         (d->cs != 0 && d->cs != 1))
         return (ct__columns){ 0 };
-    return (ct__columns){ .strips = job->members * ((m + STRIP - 1) / STRIP),
-                          .words = STRIP * k / 2 + LANES };
+    bool shared = true;
+    for (int64_t axis = 0; axis < job->ndim; axis++) shared &= !job->axis[axis].stride[0];
+    return (ct__columns){ .strips = (m + STRIP - 1) / STRIP,
+                          .words = STRIP * k / 2 + LANES,
+                          .members = shared ? 1 : job->members };
 }
 
-/* The strip with a member's row, from A's words on; the smallest exponent is in the first word before. */
-static uint32_t *strip(const ct__job *job, const ct__columns *a, int64_t member, int64_t row)
+/* The words of the strip that begins with this row of a member's A. Its smallest exponent is LANES words
+ * before them. */
+static uint32_t *strip(const ct__columns *a, int64_t member, int64_t row)
 {
-    return a->packed + (member * (a->strips / job->members) + row / STRIP) * a->words + LANES;
+    return a->packed + (member % a->members * a->strips + row / STRIP) * a->words + LANES;
 }
 
 void ct__columns_pack(const ct__job *job, const ct__columns *a, int64_t i)
 {
     const ct__matrix *m = &job->m[0];
-    const int64_t each = a->strips / job->members, member = i / each, row = i % each * STRIP;
+    const int64_t member = i / a->strips, row = i % a->strips * STRIP;
     const uint16_t *x = (const uint16_t *)ct__member(job, 0, member) + row * m->rs;
-    uint32_t *to = strip(job, a, member, row);
+    uint32_t *to = strip(a, member, row);
     pack(ct__kit_of(job->dev->isa, CT_F32), x, m->cs, m->rs, m->cols, ct__min(m->rows - row, STRIP), STRIP,
          to);
     to[-LANES] = (uint32_t)least_exponent(a->words - LANES, to);
@@ -149,22 +154,22 @@ CT__AMX static void multiply(const ct__job *job, const ct__columns *a, const ct_
     const uint16_t *B = (const uint16_t *)ct__member(job, 1, t->member) + j * b->cs,
                    *D = (const uint16_t *)ct__member(job, job->n - 1, t->member) + t->row * d->rs + j * d->cs;
     uint16_t *C = (uint16_t *)ct__member(job, 2, t->member) + t->row * c->rs + j;
-    const __mmask32 mask = (__mmask32)(UINT32_MAX >> (WIDTH - cols));
+    const __mmask32 mask = (__mmask32)(UINT32_MAX >> (STEP - cols));
     int64_t ldb = b->cs;
-    if (cols < WIDTH) {
+    if (cols < STEP) {
         for (int64_t l = 0; l < cols; l++) memcpy(work + l * k, B + l * ldb, (size_t)k * sizeof *B);
-        memset(work + cols * k, 0, (size_t)((WIDTH - cols) * k) * sizeof *B);
+        memset(work + cols * k, 0, (size_t)((STEP - cols) * k) * sizeof *B);
         B = work;
         ldb = k;
     }
-    for (int64_t i = 0; i < t->rows; i += 2 * STRIP) {
+    for (int64_t i = 0; i < t->rows; i += STEP) {
         _Alignas(LINE) float sum[4][SQUARE];
-        const uint32_t *x = strip(job, a, t->member, t->row + i);
+        const uint32_t *x = strip(a, t->member, t->row + i);
         if (t->rows - i > STRIP)
             square(2, k, B, ldb, x, a->words, sum, next);
         else
             square(1, k, B, ldb, x, a->words, sum, next);
-        for (int64_t r = i; r < ct__min(t->rows, i + 2 * STRIP); r += STRIP) {
+        for (int64_t r = i; r < ct__min(t->rows, i + STEP); r += STRIP) {
             _Alignas(LINE) turned words;
             const int64_t rows = ct__min(t->rows - r, STRIP);
             if (job->beta != 0)
@@ -182,20 +187,19 @@ CT__AMX int64_t ct__columns_multiply(const ct__job *job, const ct__columns *a, c
     const ct__matrix *b = &job->m[1];
     const uint16_t *B = (const uint16_t *)ct__member(job, 1, t->member) + t->col * b->cs;
     int e = UINT16_MAX;
-    for (int64_t i = 0; i < t->rows; i += STRIP)
-        e = (int)ct__min(e, strip(job, a, t->member, t->row + i)[-LANES]);
+    for (int64_t i = 0; i < t->rows; i += STRIP) e = (int)ct__min(e, strip(a, t->member, t->row + i)[-LANES]);
     if (!e) return 0;
 
     open_tiles();
-    const int64_t products = (t->rows + WIDTH - 1) / WIDTH * (b->rows / (2 * LANES));
-    walk next = walk_of(b, B, ct__min(t->cols, WIDTH), 1);
+    const int64_t products = (t->rows + STEP - 1) / STEP * (b->rows / (2 * LANES));
+    walk next = walk_of(b, B, ct__min(t->cols, STEP), 1);
     walk_on(&next);
     int64_t j = 0;
-    for (; j < t->cols; j += WIDTH) {
+    for (; j < t->cols; j += STEP) {
         const int f = exponent_of(next.least);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
-        const int64_t cols = ct__min(t->cols - j, WIDTH);
-        next = walk_of(b, B + (j + WIDTH) * b->cs, ct__min(t->cols - j - cols, WIDTH), products);
+        const int64_t cols = ct__min(t->cols - j, STEP);
+        next = walk_of(b, B + (j + STEP) * b->cs, ct__min(t->cols - j - cols, STEP), products);
         multiply(job, a, t, t->col + j, cols, work, &next);
     }
     close_tiles();
@@ -204,7 +208,12 @@ CT__AMX int64_t ct__columns_multiply(const ct__job *job, const ct__columns *a, c
 
 #else
 
-ct__columns ct__columns_of(const ct__job *job) { return (ct__columns){ .strips = 0 * job->n }; }
+ct__columns ct__columns_of(const ct__job *job)
+{
+    (void)job;
+    return (ct__columns){ 0 };
+}
+
 void ct__columns_pack(const ct__job *job, const ct__columns *a, int64_t i) { (void)job, (void)a, (void)i; }
 int64_t ct__columns_multiply(const ct__job *job, const ct__columns *a, const ct__tile *t, uint16_t *work)
 {

@@ -1,24 +1,27 @@
 /* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
  * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. On CPUs
- * with bf16 dot products gemm_bf16.c does the multiplication, or gemm_columns.c does all of it. */
+ * with bf16 dot products gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the
+ * columns of B. */
 #include "blas.h"
 #include "half.h"
 
 #include <omp.h>
 
 typedef struct tiling {
-    bool amx, dots;               /* AMX, or any bf16 dot products, may be used */
-    ct__columns columns;          /* for gemm_columns.c, or no strips */
-    int64_t rows, cols, depth;    /* of a tile */
-    int64_t down, across, pieces; /* tiles along a member's rows and columns, and in all */
-    size_t bytes;                 /* of a thread's three tiles in f32 */
+    bool amx, dots;            /* AMX, or any bf16 dot products, may be used */
+    ct__columns columns;       /* for gemm_columns.c, or no strips */
+    int64_t rows, cols, depth; /* of a tile */
+    int64_t part;              /* columns of its part that is summed up in f32 at a time */
+    int64_t down, across;      /* tiles along a member's rows and columns */
+    int64_t together;          /* members computed before the next ones are packed */
+    size_t bytes;              /* of a thread: three tiles in f32, or a panel of B in bf16 */
 } tiling;
 
 static void cut(const ct__job *job, int threads, tiling *t)
 {
     const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols,
                   step = t->columns.strips ? CT__COLUMNS_STEP : 1; /* that divides rows and columns */
-    const bool f16 = job->dtype == CT_F16;
+    const bool columns = t->columns.strips, f16 = job->dtype == CT_F16;
     t->rows = ct__min(m, t->columns.strips ? ct__min(CT__COLUMNS_A / k, CT__HALF_ROWS) : CT__HALF_ROWS);
     t->cols = ct__min(n, CT__HALF_ROWS);
     t->depth = ct__min(k, t->amx && f16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH);
@@ -27,13 +30,21 @@ static void cut(const ct__job *job, int threads, tiling *t)
         t->cols = (t->cols + step - 1) / step * step;
         t->down = (m + t->rows - 1) / t->rows;
         t->across = (n + t->cols - 1) / t->cols;
-        t->pieces = job->members * t->down * t->across;
         int64_t *longer = t->rows > t->cols ? &t->rows : &t->cols;
-        if (threads < 2 || t->pieces >= CT__HALF_TILES * threads || *longer < 2 * CT__HALF_LEAST) break;
+        if (threads < 2 || job->members * t->down * t->across >= CT__HALF_TILES * threads ||
+            *longer < 2 * CT__HALF_LEAST)
+            break;
         *longer = (*longer + 1) / 2;
     }
-    const int64_t numbers = t->rows * t->depth + t->depth * t->cols + t->rows * t->cols;
+    t->part = columns ? ct__min(t->cols, CT__COLUMNS_PART) : t->cols;
+    const int64_t numbers = t->rows * t->depth + t->depth * t->part + t->rows * t->part;
     t->bytes = ct__aligned((size_t)ct__max(numbers, step / 2 * k) * sizeof(float));
+    t->together = job->members;
+    if (!columns || t->columns.members < 2) return;
+    const int64_t tiles = t->down * t->across, bytes = t->columns.strips * t->columns.words * 4,
+                  least = (CT__HALF_TILES * threads + tiles - 1) / tiles,
+                  most = ct__max(CT__COLUMNS_KEPT * (int64_t)threads / bytes, least);
+    t->together = t->columns.members = ct__min(job->members, most);
 }
 
 /* Converts rows x cols of a matrix, from (row, col) on, to f32 in its own memory order. Returns BLAS's flag
@@ -77,7 +88,7 @@ static ct__dots dots(const ct__job *job, const tiling *plan, const ct__tile *t, 
                                 .ldc = t->cols },
                        .more = a->cols - p - depth,
                        /* the strips of f16 may run past A's tile into B's, which is unused until later */
-                       .strips = (uint32_t *)(void *)(scratch + plan->rows * plan->cols) };
+                       .strips = (uint32_t *)(void *)(scratch + plan->rows * plan->part) };
 }
 
 /* Computes leading columns of a tile without a tile of C in f32, and returns their number. */
@@ -103,7 +114,7 @@ static void sum_up(const ct__job *job, const tiling *plan, const ct__tile *t, fl
     const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[start];
     const int64_t rows = t->rows, cols = t->cols;
     const bool given = job->beta != 0;
-    float *sum = scratch, *x = sum + plan->rows * plan->cols, *y = x + plan->rows * plan->depth;
+    float *sum = scratch, *x = sum + plan->rows * plan->part, *y = x + plan->rows * plan->depth;
     if (given)
         ct__widen_tile(isa, job->dtype, rows, cols, element(job, start, t->member, t->row, t->col), d->rs,
                        d->cs, sum, cols);
@@ -132,10 +143,11 @@ static void multiply(const ct__job *job, const tiling *plan, int64_t i, float *s
                    .col = at % plan->across * plan->cols };
     t.rows = ct__min(job->m[2].rows - t.row, plan->rows);
     t.cols = ct__min(job->m[2].cols - t.col, plan->cols);
-    const int64_t done = round_at_once(job, plan, &t, scratch);
-    t.col += done;
-    t.cols -= done;
-    if (t.cols) sum_up(job, plan, &t, scratch);
+    int64_t left = t.cols - round_at_once(job, plan, &t, scratch);
+    for (t.col += t.cols - left; left; t.col += t.cols, left -= t.cols) {
+        t.cols = ct__min(left, plan->part);
+        sum_up(job, plan, &t, scratch);
+    }
 }
 
 ct_status ct__half_gemm(const ct__job *job)
@@ -147,19 +159,27 @@ ct_status ct__half_gemm(const ct__job *job)
                         job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx() };
     if (t.amx && t.dots && work > 2.0 * CT__COLUMNS_WORK) t.columns = ct__columns_of(job);
     cut(job, alone ? 1 : job->dev->threads, &t);
-    const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
-    const size_t tiles = t.bytes * (size_t)threads,
-                 strips = (size_t)(t.columns.strips * t.columns.words) * sizeof *t.columns.packed;
-    size_t bytes = tiles + strips;
+    const int64_t tiles = t.down * t.across, strips = t.columns.strips;
+    const int threads = alone || job->members * tiles < 2 ? 1 : ct__team(job->dev, job->dev->threads);
+    const size_t own = t.bytes * (size_t)threads,
+                 kept = (size_t)(t.columns.members * strips * t.columns.words) * sizeof *t.columns.packed;
+    size_t bytes = own + kept;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    t.columns.packed = (uint32_t *)(void *)(scratch + tiles);
+    t.columns.packed = (uint32_t *)(void *)(scratch + own);
     const ct__blas_team before = ct__blas_begin(1);
-#pragma omp parallel for num_threads(threads) if (t.columns.strips)
-    for (int64_t i = 0; i < t.columns.strips; i++) ct__columns_pack(job, &t.columns, i);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int64_t i = 0; i < t.pieces; i++)
-        multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+#pragma omp parallel num_threads(threads)
+    for (int64_t first = 0; first < job->members; first += t.together) {
+        const int64_t last = ct__min(first + t.together, job->members),
+                      packed = ct__min(first + t.columns.members, last);
+        if (strips) {
+#pragma omp for
+            for (int64_t i = first * strips; i < packed * strips; i++) ct__columns_pack(job, &t.columns, i);
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t i = first * tiles; i < last * tiles; i++)
+            multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+    }
     ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;

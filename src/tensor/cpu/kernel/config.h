@@ -97,9 +97,11 @@ enum {
     CT__BF16_PAIRS = 128,       /* pairs along the inner extent, at most, in one call; 64 for f16 */
     CT__BF16_DEPTH = 64,        /* smallest inner extent for which they are used */
     CT__COLUMNS_STEP = 32,      /* rows and columns of C computed together if AMX reads B in place */
-    CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place */
+    CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place; bits */
     CT__COLUMNS_A = 1 << 19,    /* elements of A in a tile, which stay in the second-level cache */
-    CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster */
+    CT__COLUMNS_KEPT = 1 << 19, /* bytes of packed A for each thread, if that is enough for all threads */
+    CT__COLUMNS_PART = 128,     /* columns of a tile in f32, for what AMX cannot compute */
+    CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster; bits */
     CT__COLUMNS_AHEAD = 24,     /* lines that are prefetched ahead of their use */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */

@@ -58,12 +58,14 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
 }
 
 /* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds,
- * each of which interleaves row i with row i + LANES/2 */
+ * each of which interleaves row i with row i + LANES/2. With sign = 1 any bits may be transposed: a product
+ * would change those of a signalling NaN. */
 TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
 {
     const NAME(vec) zero = { 0 }, f = sign - zero;
     NAME(vec) r[L], next[L];
-    UNROLL for (int i = 0; i < L; i++) r[i] = f * LOAD(from + i * step);
+    UNROLL for (int i = 0; i < L; i++) r[i] = LOAD(from + i * step);
+    if (sign != 1) UNROLL for (int i = 0; i < L; i++) r[i] *= f;
     UNROLL for (int n = 1; n < L; n *= 2)
     {
         UNROLL for (int i = 0; i < L / 2; i++)
@@ -105,7 +107,8 @@ NAME(transpose_signed)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y
     for (int64_t i = 0; i < r; i += L)
         for (int64_t j = 0; j < c; j += L) NAME(turn)(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
     for (int64_t j = 0; j < cols; j++)
-        for (int64_t i = j < c ? r : 0; i < rows; i++) y[j * ldy + i] = sign * x[i * ldx + j];
+        for (int64_t i = j < c ? r : 0; i < rows; i++)
+            y[j * ldy + i] = sign == 1 ? x[i * ldx + j] : sign * x[i * ldx + j];
 }
 
 #include VECTOR_CODE
