@@ -171,7 +171,7 @@ CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);
 /* The ops of the two functions above. ct_op_cov takes theta, X for the symmetric matrix, or theta, X, Z;
  * ct_op_cov_diag takes theta, X. The attribute is the program. */
 CT_API extern const struct ct_op ct_op_cov, ct_op_cov_diag;
-/* The parameters' current values as a new leaf (P). */
+/* The parameters' current values as a new leaf (P). k must be bound (ct_kernel_bind). */
 CT_API ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype);
 
 CT_END_DECLS
