@@ -11,7 +11,7 @@ typedef struct tiling {
     bool amx, dots;            /* AMX, or any bf16 dot products, may be used */
     ct__columns columns;       /* for gemm_columns.c, or no strips */
     int64_t rows, cols, depth; /* of a tile */
-    int64_t part;              /* columns of its part that is summed up in f32 at a time */
+    int64_t part;              /* columns of a tile that are summed up in f32 at a time */
     int64_t down, across;      /* tiles along a member's rows and columns */
     int64_t together;          /* members computed before the next ones are packed */
     size_t bytes;              /* of a thread: three tiles in f32, or a panel of B in bf16 */
@@ -19,10 +19,10 @@ typedef struct tiling {
 
 static void cut(const ct__job *job, int threads, tiling *t)
 {
-    const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols,
-                  step = t->columns.strips ? CT__COLUMNS_STEP : 1; /* that divides rows and columns */
     const bool columns = t->columns.strips, f16 = job->dtype == CT_F16;
-    t->rows = ct__min(m, t->columns.strips ? ct__min(CT__COLUMNS_A / k, CT__HALF_ROWS) : CT__HALF_ROWS);
+    const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols,
+                  step = columns ? CT__COLUMNS_STEP : 1; /* that divides rows and columns */
+    t->rows = ct__min(m, columns ? ct__min(CT__COLUMNS_A / k, CT__HALF_ROWS) : CT__HALF_ROWS);
     t->cols = ct__min(n, CT__HALF_ROWS);
     t->depth = ct__min(k, t->amx && f16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH);
     for (;;) {

@@ -99,7 +99,7 @@ enum {
     CT__COLUMNS_STEP = 32,      /* rows and columns of C computed together if AMX reads B in place */
     CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place; bits */
     CT__COLUMNS_A = 1 << 19,    /* elements of A in a tile, which stay in the second-level cache */
-    CT__COLUMNS_KEPT = 1 << 19, /* bytes of packed A for each thread, if that is enough for all threads */
+    CT__COLUMNS_KEPT = 1 << 19, /* bytes of packed A for each thread, or more to keep all busy */
     CT__COLUMNS_PART = 128,     /* columns of a tile in f32, for what AMX cannot compute */
     CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster; bits */
     CT__COLUMNS_AHEAD = 24,     /* lines that are prefetched ahead of their use */
