@@ -51,8 +51,8 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
 /* Solves for the columns, or for the rows as columns of A⁻ᵀ, whichever are fewer. */
 static ct_var block(ct_call *c)
 {
+    if (!ct__need_square(c, 0) || !ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
     const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
-    if (!ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
     ct_var X = columns(c, turned ? 1 : 2, turned ? CT_TRANS : 0);
     ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, turned ? 2 : 1));
     return turned ? ct_t(P) : P;
