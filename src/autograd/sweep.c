@@ -229,7 +229,6 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m
     if (!tape->status) walk(s);
     if (!s->targeted) deliver(s);
     for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(s, x[i].index);
-    for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
     close_slots(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
 }
@@ -252,25 +251,30 @@ static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, 
     return sweep(&s, y, y_bar, m, x, x_bar, n);
 }
 
+/* x_bar is written last, so that it may be the array x. */
+static ct_status poison_on_failure(ct_tape *tape, ct_status status, ct_var *x_bar, int n)
+{
+    for (int i = 0; x_bar && i < n && (!tape || tape->status); i++) x_bar[i] = ct__poisoned(tape);
+    return status;
+}
+
 ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
 {
     ct_tape *tape = y.tape;
-    for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
-    if (!tape) return CT_EINVAL;
+    ct_status s = CT_EINVAL;
     if (n < 0)
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
     else if (n && (!x || !x_bar))
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
                      x ? "x_bar" : "x", n);
-    if (tape->status) return tape->status;
-    return pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+    if (tape) s = tape->status ? tape->status : pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+    return poison_on_failure(tape, s, x_bar, n);
 }
 
 /* Hv = (∂g/∂x)ᵀ v with g = ∂y/∂x recorded. */
-ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
+static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
 {
     ct_tape *tape = y.tape;
-    if (!tape) return CT_EINVAL;
     ct_var g[CT_MAX_INPUTS];
     if (n < 1 || n > CT_MAX_INPUTS)
         ct_tape_fail(tape, CT_EINVAL, "ct_hvp: n = %d, it must be 1 to %d", n, CT_MAX_INPUTS);
@@ -281,10 +285,14 @@ ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
                           : "hv",
                      n);
     if (tape->status) return tape->status;
-    for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
     ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
     for (int i = 0; i < n && !s; i++)
         if (v[i].tape != tape || !ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
             ct_tape_fail(tape, CT_ESHAPE, "ct_hvp: v[%d] must have the shape of x[%d]", i, i);
     return s ? s : tape->status ? tape->status : pull_back(tape, g, v, n, x, hv, n, CT_GRAD_KEEP);
+}
+
+ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
+{
+    return poison_on_failure(y.tape, y.tape ? second(y, x, v, hv, n) : CT_EINVAL, hv, n);
 }
