@@ -178,10 +178,14 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
                  ct_dtype_name(dtype));
         return NULL;
     }
+    int64_t last = 0, span; /* last: the distance of the last element from the first */
     for (int i = 0; strides && i < shape.ndim; i++)
-        if (strides[i] < 0 || strides[i] > INT64_MAX / 16) {
+        if (bytes && shape.dim[i] > 1 &&
+            (strides[i] < 0 || __builtin_mul_overflow(shape.dim[i] - 1, strides[i], &span) ||
+             __builtin_add_overflow(last, span, &last) || last > INT64_MAX / 16)) {
             ct__fail(dev, CT_EINVAL,
-                     "stride %lld of dimension %d is not supported: strides must be 0 or more",
+                     "stride %lld of dimension %d is not supported: strides must be 0 or more, and all "
+                     "elements within 2^62 bytes",
                      (long long)strides[i], i);
             return NULL;
         }
@@ -189,7 +193,8 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
     if (!t) return NULL;
     t->view.storage->release = release;
     t->view.storage->context = context;
-    for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
+    for (int i = 0; strides && i < shape.ndim; i++)
+        if (bytes && shape.dim[i] > 1) t->view.stride[i] = strides[i];
     return t;
 }
 
