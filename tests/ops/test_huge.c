@@ -41,6 +41,8 @@ static void test_too_much(void **state)
     refused(ct_tril(spread(ct_shape2((int64_t)1 << 30, (int64_t)1 << 30)), 0), "tril");
     refused(ct_broadcast_to(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "broadcast_to");
     refused(ct_reshape(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "reshape");
+    assert_null(ct_zeros(device, CT_F64, ct_shape3(0, MOST, 2))); /* strides beyond any memory */
+    assert_int_equal(ct_last_status(device), CT_ESHAPE);
 }
 
 static void test_rows(void **state)
