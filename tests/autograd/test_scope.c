@@ -257,6 +257,30 @@ static void every_mistake_has_words(void **state)
     }
 }
 
+/* Without A_bar, a C of any shape changes nothing; without C_bar, an A. */
+static void factors_that_are_not_needed(void **state)
+{
+    (void)state;
+    ct_tensor *out[2] = { ct_zeros(device, CT_F64, ct_shape3(1, 2, 2)),
+                          ct_zeros(device, CT_F64, ct_shape3(2, 1, 2)) };
+    ct_call *c = ct_scope_open(tape, "groups");
+    ct_view G = ct_view_reshape(ct_view_slice(ct_view_of(A), 0, 0, 1, 1), ct_shape3(2, 1, 2)),
+            none = ct_no_view(), q = ct_scratch(c, CT_I64, ct_shape1(2)),
+            groups = ct_scratch(c, CT_I64, ct_shape1(4)), far = ct_scratch(c, CT_F64, ct_shape3(7, 9, 5)),
+            ones = ct_scratch(c, CT_F64, ct_shape3(1, 2, 2)),
+            x_bar = ct_scratch(c, CT_F64, ct_shape3(2, 1, 2));
+    ct_prim_fill(c, q, 0);
+    ct_prim_fill(c, ones, 1);
+    ct_prim_group_by(c, q, groups);
+    ct_prim_grouped_gemm_bar(c, G, far, G, groups, none, ct_view_of(out[0])); /* Σ G_iᵀ G_i */
+    ct_prim_grouped_gemm_bar(c, far, ones, G, groups, x_bar, none);           /* G_i 1 */
+    ct_prim_copy(c, x_bar, ct_view_of(out[1]));
+    assert_ok(ct_scope_close(c), ct_tape_message(tape));
+    assert_elements(out[0], 0, 0, 4, 6, 6, 10); /* G = (0 1), (2 3) */
+    assert_elements(out[1], 0, 0, 1, 1, 5, 5);
+    ct_release(out[0]), ct_release(out[1]);
+}
+
 /* C = A Aᵀ + 3 I, its factor, and a solution with it: as gp writes it. */
 static void a_system(ct_call *c, ct_view C, ct_view x)
 {
@@ -412,6 +436,7 @@ int main(void)
         cmocka_unit_test(views_nest),
         cmocka_unit_test(views_that_are_not_there),
         cmocka_unit_test(every_mistake_has_words),
+        cmocka_unit_test(factors_that_are_not_needed),
         cmocka_unit_test(a_scope_computes),
         cmocka_unit_test(a_scope_fails),
         cmocka_unit_test(affine_starts_from_a_broadcast_matrix),

@@ -68,7 +68,8 @@ static void test_views(void **state)
     ct_tape_reset(tape);
 }
 
-/* A sum over nothing, and a product without elements, take no time, however large the other extents. */
+/* A sum over nothing, a product without elements and triangles without rows take no time, however large the
+ * other extents. */
 static void test_nothing(void **state)
 {
     (void)state;
@@ -77,6 +78,8 @@ static void test_nothing(void **state)
     ct_var y = ct_sum_to(ct_constant(tape, wide), ct_shape3(2, 1, 1));
     assert_ok(ct_check(y), ct_tape_message(tape));
     assert_elements(ct_value(y), 0, 0, 0, 0);
+    ct_var T = ct_reshape(ct_constant(tape, wide), ct_shape3(MANY, 0, 0)); /* MANY triangles of 0 × 0 */
+    assert_int_equal(ct_var_shape(ct_tri_solve(T, ct_reshape(T, ct_shape2(0, 3)), 0)).dim[0], MANY);
     ct_var x = ct_sum(ct_constant(tape, wide), 0, false); /* MANY × 0 */
     assert_true(ct_shape_equal(ct_var_shape(ct_matmul(x, ct_matmul(ct_t(x), x))), ct_shape2(MANY, 0)));
     assert_ok(ct_check(x), ct_tape_message(tape));

@@ -233,6 +233,6 @@ void ct_prim_grouped_gemm_bar(ct_call *c, ct_view A, ct_view C, ct_view G, ct_vi
     if (!are_groups(c, &groups, N, M) || !is_pile(c, &G, &G, N, I, K)) return;
     if (to_A && (!is_pile(c, &A_bar, &G, N, I, J) || !is_pile(c, &C, &G, M, J, K))) return;
     if (to_C && (!is_pile(c, &A, &G, N, I, J) || !is_pile(c, &C_bar, &G, M, J, K))) return;
-    CT__DO(c, grouped_gemm_bar, ct__given(&A), ct__given(&C), &G, &groups, ct__wanted(&A_bar),
+    CT__DO(c, grouped_gemm_bar, to_C ? &A : NULL, to_A ? &C : NULL, &G, &groups, ct__wanted(&A_bar),
            ct__wanted(&C_bar));
 }
