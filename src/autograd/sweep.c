@@ -93,16 +93,15 @@ static void run_rule(ct__sweep *s, uint32_t i)
     g.tape = tape;
     g.index = i;
     for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
-    int64_t outer = tape->backward_of;
+    const int64_t outer = tape->backward_of;
+    const int no_grad = tape->no_grad;
     uint32_t n = tape->n;
     ct_arena mark = tape->arena;
     tape->backward_of = i;
     if (!s->record) tape->no_grad++;
     node->op->vjp(&g);
-    if (!s->record) {
-        tape->no_grad--;
-        ct__truncate(tape, n, mark);
-    }
+    if (!s->record) ct__truncate(tape, n, mark);
+    tape->no_grad = no_grad;
     tape->backward_of = outer;
 }
 

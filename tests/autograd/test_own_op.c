@@ -313,6 +313,31 @@ static void places(void **state)
     other = NULL;
 }
 
+/* A rule that ends what it has not begun, begins what it does not end, or resets the tape under the sweep. */
+static void meddling_vjp(ct_vjp *g)
+{
+    if (mistake == 0) ct_no_grad_end(ct_vjp_tape(g));
+    if (mistake == 1) ct_no_grad_begin(ct_vjp_tape(g));
+    if (mistake == 2) ct_tape_reset(ct_vjp_tape(g));
+    ct_in_bar(g, 0, ct_out_bar(g));
+}
+
+static void meddling(void **state)
+{
+    (void)state;
+    const ct_op op = {
+        .name = "meddling", .n_in = 1, .shape = like_input, .forward = copied, .vjp = meddling_vjp
+    };
+    for (mistake = 0; mistake < 3; mistake++)
+        for (int recorded = 0; recorded < 2; recorded++) {
+            ct_var x = ct_leaf(tape, X), y = ct_sum(ct_apply(&op, &x, 1, NULL, 0), CT_ALL, false), bar;
+            (void)ct_grad(y, (ct_var){ NULL, 0, 0 }, &x, &bar, 1, recorded ? CT_GRAD_RECORD : CT_GRAD_FREE);
+            if (mistake < 2) assert_true(ct_grad_enabled(tape));
+            if (mistake == 2) says("backward of op #1 meddling: a rule cannot reset its tape");
+            ct_tape_reset(tape);
+        }
+}
+
 /* Attributes of 0 bytes are none: shape and forward see what vjp will see. */
 static ct_shape without_attr(ct_call *c)
 {
@@ -376,10 +401,15 @@ static void no_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(members),          TEST(after_one_call_every_thread_has_its_memory),
-        TEST(descriptors),      TEST(compositions),
-        TEST(places),           TEST(no_inputs),
-        TEST(empty_attributes), TEST(no_members_after_a_failure),
+        TEST(members),
+        TEST(after_one_call_every_thread_has_its_memory),
+        TEST(descriptors),
+        TEST(compositions),
+        TEST(places),
+        TEST(no_inputs),
+        TEST(meddling),
+        TEST(empty_attributes),
+        TEST(no_members_after_a_failure),
     };
     return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
 }
