@@ -293,5 +293,6 @@ static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
 
 ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
 {
-    return poison_on_failure(y.tape, y.tape ? second(y, x, v, hv, n) : CT_EINVAL, hv, n);
+    const ct_status s = y.tape ? second(y, x, v, hv, n) : CT_EINVAL;
+    return n > CT_MAX_INPUTS ? s : poison_on_failure(y.tape, s, hv, n);
 }

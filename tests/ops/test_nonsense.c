@@ -109,6 +109,7 @@ static void tapes(void **state)
     AGAIN(ct_hvp(y, &A, NULL, &bar, 1), "ct_hvp: v is NULL");
     AGAIN(ct_hvp(y, &A, &A, NULL, 1), "ct_hvp: hv is NULL");
     AGAIN(ct_hvp(y, &A, &A, &bar, 0), "ct_hvp: n = 0");
+    AGAIN(ct_hvp(y, &A, &A, &bar, INT32_MAX), "ct_hvp: n = 2147483647"); /* writes nothing */
     AGAIN(ct_hvp(y, &A, &none, &bar, 1), "ct_hvp: v[0] ");
     AGAIN(ct_hvp(y, &none, &A, &bar, 1), "x[0] is poisoned");
     for (int k = 0; k < 3; k++) { /* the results are poisoned, not left as they were */
