@@ -1,4 +1,5 @@
-/* Elementwise functions: each line of the tables in maps.h becomes loops for each type and instruction set. */
+/* Elementwise functions: each line of the tables in maps.h becomes a loop for each type and instruction
+ * set. */
 #include "cpu.h"
 #include "half.h"
 #include "kernel/isa.h"

@@ -1,6 +1,6 @@
 /* The loops of maps.h's elementwise functions, for each type and instruction set (each_isa.h). Each is a
- * ct__kernel whose context is the parameters p. A result's bits depend neither on strides nor on its position,
- * because every loop over a formula does the same operations. */
+ * ct__kernel whose context is the parameters p. A result's bits depend neither on strides nor on its
+ * position, because all loops over a formula do the same operations. */
 
 /* -- the functions that maps.h names --------------------------------------------------------------------- */
 

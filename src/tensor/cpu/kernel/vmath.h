@@ -1,7 +1,7 @@
 /* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a
  * compile-time constant: whether the instruction set has a fused multiply-add. The polynomials interpolate at
- * Chebyshev nodes. Errors over the whole range are below 1 ulp for exp, log and sine, and below 3 for the others
- * (tests/tensor/test_vmath.c, test_cpu_isa.c). */
+ * Chebyshev nodes. Errors over the whole range are below 1 ulp for exp, log and sine, and below 3 for the
+ * others (tests/tensor/test_vmath.c, test_cpu_isa.c). */
 #ifndef CT_TENSOR_VMATH_H
 #define CT_TENSOR_VMATH_H
 
@@ -152,8 +152,8 @@ CT__INLINE double ct__tanh(double x, bool fused)
     return __builtin_copysign(-m / (2 + m), x);
 }
 
-/* x + x E(x²) for |x| < 1; else 1 - e^(-x²) G(t), t = (|x| - 5/2) / (|x| + 5/2), and the sign of x. From |x| =
- * 6 on it is 1. */
+/* x + x E(x²) for |x| < 1; else 1 - e^(-x²) G(t), t = (|x| - 5/2) / (|x| + 5/2), and the sign of x. From
+ * |x| = 6 on it is 1. */
 CT__INLINE double ct__erf(double x, bool fused)
 {
     static const double E[] = { 0x1.05ffd737fb32ep-34,  -0x1.389d4f2641625p-30, 0x1.f7b4bf3b13964p-27,
@@ -175,8 +175,8 @@ CT__INLINE double ct__erf(double x, bool fused)
 /* The largest |x| of ct__sine. */
 #define CT__SINE_MOST 0x1p20
 
-/* sin(x + quarters π/2): x = n π/2 + r + low, and sin or cos of r from polynomials in r². π/2 is a sum of three
- * parts; n times the first or the second is exact. */
+/* sin(x + quarters π/2): x = n π/2 + r + low, and sin or cos of r from polynomials in r². π/2 is a sum of
+ * three parts; n times the first or the second is exact. */
 CT__INLINE double ct__sine(double x, int quarters, bool fused)
 {
     static const double S[] = { -0x1.ab17bdcbd3414p-41, 0x1.61217ee5cca1bp-33,  -0x1.ae64541295cdfp-26,
