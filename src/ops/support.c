@@ -81,6 +81,15 @@ ct_view ct__with_ones(ct_view v, int ones)
     return v;
 }
 
+ct_var ct__constant(ct_call *c, ct_view v)
+{
+    ct_tensor *t = ct_tensor_of(c, v);
+    ct_var constant = t ? ct_constant(c->tape, t) : ct_none();
+    ct_release(t);
+    ct__release_scratch(c);
+    return constant;
+}
+
 ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
 
 void ct__add_transpose(ct_call *c, ct_view A)

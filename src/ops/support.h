@@ -60,6 +60,9 @@ ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
+/* For compositions: v, a view of scratch, as a constant on the tape. Releases the call's scratch. */
+ct_var ct__constant(ct_call *c, ct_view v);
+
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);
 
