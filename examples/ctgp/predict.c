@@ -35,18 +35,28 @@ static int add_band(const char *flag, const char *text, band b, band *bands, int
     return GO_ON;
 }
 
+/* Writes p, or 100 p, with the fewest digits, but at least 12, that tell it from any other p. */
+static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
+{
+    char share[CT_NUMBER_TEXT + 4];
+    double read = NAN;
+    for (int digits = 12; digits <= 17 && read != p; digits++) {
+        ct_number_write(percent ? 100 * p : p, digits, text);
+        const int size = snprintf(share, sizeof share, "%s%s", text, percent ? "e-2" : "");
+        ct_number_read(share, (size_t)size, &read);
+    }
+}
+
 /* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
 static int add_bands(const char *flag, const char *text, bool level, band *bands, int64_t *n)
 {
-    double p;
+    double p = NAN;
+    char number[CT_NUMBER_TEXT];
     int result = parse_share(flag, text, &p);
+    write_share(p, level, number);
     for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
         band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
-        snprintf(b.name, sizeof b.name, "%s%.12g",
-                 !level     ? "q"
-                 : side < 0 ? "lower"
-                            : "upper",
-                 level ? 100 * p : p);
+        snprintf(b.name, sizeof b.name, "%s%s", !level ? "q" : side < 0 ? "lower" : "upper", number);
         if (level || side > 0) result = add_band(flag, text, b, bands, n);
     }
     return result;

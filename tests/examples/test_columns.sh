@@ -63,8 +63,12 @@ ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
 sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv
 ok 'in any case' '^n=40 ' "$ctgp" predict flag.ctgp lower.csv --out f.csv
 
-bad 'the target is a number' 2 'wood.csv:2: column 1 \("wood"\): "pine" is not a number$' \
+bad 'a target of text' 2 "^ctgp: wood.csv: the target 'wood' has no number in any row: .* another column\$" \
     "$ctgp" fit wood.csv --target wood
+bad 'one of several' 2 "^ctgp: wood.csv: the target 'wood' has no number " \
+    "$ctgp" fit wood.csv --target y,wood
+bad 'a target with a mistake' 2 ':5: column 3 \("y"\): "late" is not a number$' "${fit[@]}" \
+    <(sed '5s/[^,]*$/late/' wood.csv) --model g.ctgp
 bad 'also by an option' 1 "^ctgp: --categorical names the target 'y', which must be a number$" "${fit[@]}" \
     wood.csv --categorical y
 bad 'one kind a column' 1 "^ctgp: --time names 'x', which is named before$" \
