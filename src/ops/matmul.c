@@ -15,12 +15,10 @@ static ct_var product(ct_var a, ct_var b, unsigned flags)
     return ct_apply(&ct_op_matmul, (ct_var[]){ a, b }, 2, flags ? &flags : NULL, sizeof flags);
 }
 
-static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
-
 static ct_shape shape(ct_call *c)
 {
     if (!ct__need_matrices(c, 0)) return ct_shape0();
-    unsigned flags = flags_of(ct_attr(c));
+    unsigned flags = ct__flags(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;
     int row_a = flags & TRANS_A ? 1 : 0, row_b = flags & TRANS_B ? 1 : 0;
@@ -61,7 +59,7 @@ static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
 
 static void forward(ct_call *c)
 {
-    unsigned flags = flags_of(ct_attr(c));
+    unsigned flags = ct__flags(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     ct_view *C = ct__result_view(c), A_room, B_room, C_room;
     if (!C) return;
@@ -96,7 +94,7 @@ static void give(ct_vjp *g, int i, const ct_view *x, const ct_view *y, unsigned 
 
 static void vjp(ct_vjp *g)
 {
-    unsigned flags = flags_of(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
+    unsigned flags = ct__flags(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
     const ct_view *A = ct__in_value(g, 0), *B = ct__in_value(g, 1);
     if (!A || !B) return;
     if (ct_recording(g) || A->ndim > 2 || B->ndim > 2) {

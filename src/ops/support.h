@@ -48,6 +48,11 @@ static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_t
 
 /* -- parts of forward functions and of rules ------------------------------------------------------------- */
 
+#define CT__LOG_2PI 1.8378770664093454836
+
+/* The flags that are a call's attributes; 0 if it has none. */
+static inline unsigned ct__flags(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
+
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of workspace. The result is symmetric to
  * the bit. */
 void ct__add_transpose(ct_call *c, ct_view A);
