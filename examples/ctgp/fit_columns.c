@@ -193,7 +193,7 @@ static const char *says_nothing(const frame *f, int64_t col, char text[96])
         snprintf(text, 96, "has no other text than '%.40s': it is left out", c->levels[0]);
     else if (ct_table_names_rows(f->table, col))
         snprintf(text, 96,
-                 "has %lld texts, nearly one a row: it is left out; --features or --categorical keeps it",
+                 "has %lld texts, nearly one per row: it is left out; --features or --categorical keeps it",
                  (long long)c->n_levels);
     else
         return NULL;

@@ -51,7 +51,8 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_view y = ct_result(c), V = ct__turned(ct_arg(c, 1), !(ct__flags(ct_attr(c)) & PLAIN));
+    const bool plain = ct__flags(ct_attr(c)) & PLAIN;
+    ct_view y = ct_result(c), W = ct_arg(c, 1), V = plain ? W : ct_view_transpose(W);
     ct_view x_m = blocks(ct_arg(c, 0), V.dim[0], V.dim[1]), y_m = blocks(y, V.dim[0], V.dim[2]);
     if (c->n_in == 3)
         ct_prim_affine(c, x_m, V, blocks(ct_view_unsqueeze(ct_arg(c, 2), 0), V.dim[0], V.dim[2]), y_m);

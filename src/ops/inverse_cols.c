@@ -47,10 +47,10 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
 static ct_var block(ct_call *c)
 {
     if (!ct__need_square(c, 0) || !ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
-    const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
-    ct_var X = columns(c, turned ? 1 : 2, turned ? CT_TRANS : 0);
-    ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, turned ? 2 : 1));
-    return turned ? ct_t(P) : P;
+    const bool by_rows = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
+    ct_var X = columns(c, by_rows ? 1 : 2, by_rows ? CT_TRANS : 0);
+    ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, by_rows ? 2 : 1));
+    return by_rows ? ct_t(P) : P;
 }
 
 static void sample(ct_sample *s)

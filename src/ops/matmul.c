@@ -44,11 +44,11 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole struct
- * slows a small product measurably. */
-static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
+/* op(v): v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole
+ * struct slows a small product measurably. */
+static const ct_view *op_of(const ct_view *v, bool transpose, ct_view *room)
 {
-    if (!turn) return v;
+    if (!transpose) return v;
     int row = v->ndim - 2, col = v->ndim - 1;
     room->storage = v->storage, room->data = v->data, room->dtype = v->dtype, room->ndim = v->ndim;
     for (int i = 0; i < row; i++) room->dim[i] = v->dim[i], room->stride[i] = v->stride[i];
@@ -67,7 +67,7 @@ static void forward(ct_call *c)
         A_room = ct_view_reshape(*A, tall_shape(ct__shape(A))), A = &A_room;
         C_room = ct_view_reshape(*C, tall_shape(ct__shape(C))), C = &C_room;
     }
-    ct__gemm(c, 1, turned(A, flags & TRANS_A, &A_room), turned(B, flags & TRANS_B, &B_room), 0, C);
+    ct__gemm(c, 1, op_of(A, flags & TRANS_A, &A_room), op_of(B, flags & TRANS_B, &B_room), 0, C);
 }
 
 /* The rule:
@@ -89,7 +89,7 @@ static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 static void give(ct_vjp *g, int i, const ct_view *x, const ct_view *y, unsigned flags)
 {
     ct_view x_room, y_room;
-    ct__give_product(g, i, turned(x, flags & TRANS_A, &x_room), turned(y, flags & TRANS_B, &y_room));
+    ct__give_product(g, i, op_of(x, flags & TRANS_A, &x_room), op_of(y, flags & TRANS_B, &y_room));
 }
 
 static void vjp(ct_vjp *g)

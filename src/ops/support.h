@@ -43,8 +43,6 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 ct_shape ct__shape_of_view(ct_call *c);
 /* v (...) as (..., 1) or (..., 1, 1) */
 ct_view ct__with_ones(ct_view v, int ones);
-/* v, or with `turn` its transpose. */
-static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
 /* -- parts of forward functions and of rules ------------------------------------------------------------- */
 

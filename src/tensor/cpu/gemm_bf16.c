@@ -71,14 +71,14 @@ static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product
 {
     const int64_t rows = ct__min(q->m - i, STRIP), pairs = (q->k + 1) / 2;
     const uint16_t *a = (const uint16_t *)q->a + i * q->a_rs;
-    _Alignas(LINE) uint32_t turned[CT__BF16_PAIRS * STRIP];
+    _Alignas(LINE) uint32_t packed[CT__BF16_PAIRS * STRIP];
     if (amx && q->a_cs == 1) {
         for (int64_t r = 0; r < rows; r++)
             memcpy(to + r * pairs, a + r * q->a_rs, (size_t)pairs * sizeof *to);
         memset(to + rows * pairs, 0, (size_t)((STRIP - rows) * pairs) * sizeof *to);
     } else {
-        pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? turned : to);
-        if (amx) f32->transpose(pairs, STRIP, turned, STRIP, to, pairs);
+        pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? packed : to);
+        if (amx) f32->transpose(pairs, STRIP, packed, STRIP, to, pairs);
     }
     return parts > 1 ? split(STRIP * pairs, to) : least_exponent(STRIP * pairs, to);
 }
