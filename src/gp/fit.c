@@ -223,10 +223,10 @@ static void run_all(ct__fit *fits, int64_t count)
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
     if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
-        for (int k = 0; k < starts && !fits[i].beside && !fail_together(fits, count) && !fits[i].status &&
-                        !fits[i].gate->stopped;
-             k++)
+        for (int k = 0; k < starts && !fits[i].beside; k++) {
+            if (fail_together(fits, count) || fits[i].status || fits[i].gate->stopped) break;
             ct__fit_run_start(&fits[i], fits[i].gp, k);
+        }
 }
 
 static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options *o)
