@@ -23,7 +23,8 @@ int ct__need_dim(ct_call *c, int dim, int ndim);
 /* The shape of the broadcast batch dimensions (all but the last two) of inputs i and j, followed by rows and
  * cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
-
+/* The shape to which all inputs broadcast. */
+ct_shape ct__need_broadcast(ct_call *c);
 /* Inputs i and j have one shape. */
 bool ct__need_same_shape(ct_call *c, int i, int j);
 
