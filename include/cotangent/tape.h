@@ -87,6 +87,7 @@ CT_API ct_status ct_backward(ct_var y);
 /* The cotangent of v, borrowed until the next reset; NULL if none arrived. */
 CT_API ct_tensor *ct_cotangent(ct_var v);
 
+/* May be combined; other bits are CT_EINVAL. */
 typedef enum ct_grad_flags {
     CT_GRAD_FREE = 0,   /* free intermediates as the sweep passes them                         */
     CT_GRAD_KEEP = 1,   /* keep them for another sweep                                         */
@@ -95,8 +96,7 @@ typedef enum ct_grad_flags {
 
 /* The vector-Jacobian products x_bar[i] = (dy/dx[i])ᵀ y_bar for i < n. y_bar has y's shape; {NULL,0,0} stands
  * for 1 if y has one element. x may be leaves or intermediates. If y does not depend on x[i], x_bar[i] is
- * zeros. The ct_cotangent of leaves is unchanged. Unknown flags are CT_EINVAL. On failure every x_bar[i] is
- * poisoned. */
+ * zeros. The ct_cotangent of leaves is unchanged. On failure every x_bar[i] is poisoned. */
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);
 
 /* Hessian-vector product of a one-element y, by two sweeps: hv[i] = Σ_j ∂²y/∂x[i]∂x[j] v[j]. v[i] has x[i]'s
