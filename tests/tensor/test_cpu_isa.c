@@ -20,13 +20,56 @@ static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }
 static long double softplus(long double x) { return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x))); }
 
 static const function functions[] = {
-    { CT_MAP_exp, false, expl, -745, 709.7, 1 },         { CT_MAP_exp, false, expl, -1e-3, 1e-3, 1 },
-    { CT_MAP_exp, true, expl, -103, 88.7, 1 },           { CT_MAP_exp, true, expl, -1e-3, 1e-3, 1 },
-    { CT_MAP_expm1, true, expm1l, -20, 88.7, 0.51 },     { CT_MAP_expm1, true, expm1l, -3e-3, 3e-3, 0.51 },
-    { CT_MAP_expm1, true, expm1l, -1e-30, 1e-30, 0.51 }, { CT_MAP_tanh, true, tanhl, -12, 12, 0.51 },
-    { CT_MAP_tanh, true, tanhl, -3e-3, 3e-3, 0.51 },     { CT_MAP_tanh, true, tanhl, -1e-30, 1e-30, 0.51 },
-    { CT_MAP_sigmoid, true, sigmoid, -103, 30, 0.51 },   { CT_MAP_softplus, true, softplus, -103, 100, 0.51 },
+    { CT_MAP_exp, false, expl, -745, 709.7, 1 },
+    { CT_MAP_exp, false, expl, -1e-3, 1e-3, 1 },
+    { CT_MAP_exp, true, expl, -103, 88.7, 1 },
+    { CT_MAP_exp, true, expl, -1e-3, 1e-3, 1 },
+    { CT_MAP_expm1, false, expm1l, -50, 709.7, 2 },
+    { CT_MAP_expm1, false, expm1l, -3, 3, 2 },
+    { CT_MAP_expm1, false, expm1l, -1e-3, 1e-3, 2 },
+    { CT_MAP_expm1, false, expm1l, -1e-300, 1e-300, 2 },
+    { CT_MAP_expm1, true, expm1l, -20, 88.7, 0.51 },
+    { CT_MAP_expm1, true, expm1l, -3e-3, 3e-3, 0.51 },
+    { CT_MAP_expm1, true, expm1l, -1e-30, 1e-30, 0.51 },
+    { CT_MAP_log, false, logl, 0, 3, 1 },
+    { CT_MAP_log, false, logl, 0.99, 1.01, 1 },
+    { CT_MAP_log, false, logl, 0, 1e-307, 1 },
+    { CT_MAP_log, false, logl, 0, 1.7e308, 1 },
+    { CT_MAP_log, true, logl, 0, 3, 0.51 },
+    { CT_MAP_log, true, logl, 0.99, 1.01, 0.51 },
+    { CT_MAP_log, true, logl, 0, 1e-38, 0.51 },
+    { CT_MAP_log1p, false, log1pl, -1, 1, 1.5 },
+    { CT_MAP_log1p, false, log1pl, -1e-9, 1e-9, 1.5 },
+    { CT_MAP_log1p, false, log1pl, 0, 1e300, 1.5 },
+    { CT_MAP_log1p, true, log1pl, -1, 1, 0.51 },
+    { CT_MAP_log1p, true, log1pl, 0, 1e30, 0.51 },
+    { CT_MAP_tanh, false, tanhl, -22, 22, 3 },
+    { CT_MAP_tanh, false, tanhl, -1, 1, 3 },
+    { CT_MAP_tanh, false, tanhl, -1e-3, 1e-3, 3 },
+    { CT_MAP_tanh, true, tanhl, -12, 12, 0.51 },
+    { CT_MAP_tanh, true, tanhl, -3e-3, 3e-3, 0.51 },
+    { CT_MAP_tanh, true, tanhl, -1e-30, 1e-30, 0.51 },
+    { CT_MAP_sigmoid, false, sigmoid, -700, 40, 3 },
+    { CT_MAP_sigmoid, false, sigmoid, -2, 2, 3 },
+    { CT_MAP_sigmoid, true, sigmoid, -103, 30, 0.51 },
+    { CT_MAP_softplus, false, softplus, -740, 100, 2 },
+    { CT_MAP_softplus, false, softplus, -5, 5, 2 },
+    { CT_MAP_softplus, true, softplus, -103, 100, 0.51 },
     { CT_MAP_softplus, true, softplus, -1, 1, 0.51 },
+    { CT_MAP_erf, false, erfl, -1.5, 1.5, 1.5 },
+    { CT_MAP_erf, false, erfl, -7, 7, 1.5 },
+    { CT_MAP_erf, false, erfl, -1e-9, 1e-9, 1.5 },
+    { CT_MAP_erf, true, erfl, -5, 5, 0.51 },
+    { CT_MAP_sin, false, sinl, -7, 7, 1 },
+    { CT_MAP_sin, false, sinl, -0x1p20, 0x1p20, 1 },
+    { CT_MAP_sin, false, sinl, -1e-9, 1e-9, 1 },
+    { CT_MAP_sin, false, sinl, 0, 1e300, 1 },
+    { CT_MAP_sin, true, sinl, -7, 7, 0.51 },
+    { CT_MAP_sin, true, sinl, -2e6, 2e6, 0.51 },
+    { CT_MAP_cos, false, cosl, -7, 7, 1 },
+    { CT_MAP_cos, false, cosl, -0x1p20, 0x1p20, 1 },
+    { CT_MAP_cos, false, cosl, 0, 2e6, 1 },
+    { CT_MAP_cos, true, cosl, -7, 7, 0.51 },
 };
 
 static long double ulp(long double y, bool f32)
@@ -85,30 +128,60 @@ static void right_to_an_ulp(void **state)
         }
 }
 
+/* The derivatives for g = 2, whose vector code is their own, with every stride. */
+static void derivatives(void **state)
+{
+    (void)state;
+    static const ct_map1 maps[] = { CT_MAP_softplus, CT_MAP_erf, CT_MAP_sin, CT_MAP_cos };
+    static double x[3 * N], g[3 * N], out[3 * N];
+    const int64_t none[4] = { 0 };
+    for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
+        for (size_t k = 0; k < sizeof maps / sizeof *maps; k++)
+            for (int64_t step = 1; step <= 3; step += 2) {
+                for (int i = 0; i < N; i++) x[i * step] = uniform(-4, i % 7 ? 4 : 3e6), g[i * step] = 2;
+                ct__vector_map_bar(isa, maps[k], false)(1, N, (void *const[]){ out, x, x, g }, none,
+                                                        (const int64_t[]){ step, step, step, step }, NULL);
+                for (int64_t i = 0; i < N; i++) {
+                    const double t = x[i * step],
+                                 wanted[] = { 1 / (1 + exp(-t)), 2 / sqrt(acos(-1)) * exp(-t * t), cos(t),
+                                              -sin(t) };
+                    assert_close(out[i * step], 2 * wanted[k], 1e-15, 1e-15);
+                }
+            }
+}
+
 static void ends_of_the_range(void **state)
 {
     (void)state;
     static double y[N];
     const double x[N] = { INFINITY, -INFINITY, NAN, -0.0, 1e30, -1e30 };
-    for (int isa = 0; isa <= (int)ct__best_isa(); isa++) {
-        const struct {
-            ct_map1 map;
-            double at[6];
-        } wanted[] = { { CT_MAP_exp, { INFINITY, 0, NAN, 1, INFINITY, 0 } },
-                       { CT_MAP_expm1, { INFINITY, -1, NAN, -0.0, INFINITY, -1 } },
-                       { CT_MAP_tanh, { 1, -1, NAN, -0.0, 1, -1 } },
-                       { CT_MAP_sigmoid, { 1, 0, NAN, 0.5, 1, 0 } },
-                       { CT_MAP_softplus,
-                         { INFINITY, 0, NAN, (double)(float)0.69314718055994531, (double)1e30f, 0 } } };
-        for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
-            apply(ct__vector_map(isa, wanted[k].map, true), true, 1, x, y);
-            for (int i = 0; i < 6; i++)
-                if (isnan(wanted[k].at[i]))
-                    assert_true(isnan(y[i]));
-                else
-                    assert_true(y[i] == wanted[k].at[i] && signbit(y[i]) == signbit(wanted[k].at[i]));
+    for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            const double big = f32 ? (double)1e30f : 1e30, log2 = 0.69314718055994531;
+            const struct {
+                ct_map1 map;
+                double at[6];
+            } wanted[] = { { CT_MAP_exp, { INFINITY, 0, NAN, 1, INFINITY, 0 } },
+                           { CT_MAP_expm1, { INFINITY, -1, NAN, -0.0, INFINITY, -1 } },
+                           { CT_MAP_log, { INFINITY, NAN, NAN, -INFINITY, log(big), NAN } },
+                           { CT_MAP_log1p, { INFINITY, NAN, NAN, -0.0, log(big), NAN } },
+                           { CT_MAP_sin, { NAN, NAN, NAN, -0.0, sin(big), -sin(big) } },
+                           { CT_MAP_cos, { NAN, NAN, NAN, 1, cos(big), cos(big) } },
+                           { CT_MAP_tanh, { 1, -1, NAN, -0.0, 1, -1 } },
+                           { CT_MAP_sigmoid, { 1, 0, NAN, 0.5, 1, 0 } },
+                           { CT_MAP_softplus, { INFINITY, 0, NAN, log2, big, 0 } },
+                           { CT_MAP_erf, { 1, -1, NAN, -0.0, 1, -1 } } };
+            for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+                apply(ct__vector_map(isa, wanted[k].map, f32), f32, 1, x, y);
+                for (int i = 0; i < 6; i++) {
+                    const double right = f32 ? (double)(float)wanted[k].at[i] : wanted[k].at[i];
+                    if (isnan(right))
+                        assert_true(isnan(y[i]));
+                    else
+                        assert_true(y[i] == right && signbit(y[i]) == signbit(right));
+                }
+            }
         }
-    }
 }
 
 /* -- whole primitives: the device's choice is overridden ------------------------------------------------- */
@@ -170,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_to_an_ulp),
+        cmocka_unit_test(derivatives),
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(the_choice_does_not_matter),
     };

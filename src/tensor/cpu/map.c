@@ -148,7 +148,8 @@ ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const c
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, x, y, g };
-    return run(dev, 4, t, (in_f32(out) ? bars1_f32 : bars1_f64)[f], p, CT__MAP_GRAIN);
+    ct__kernel vector = ct__vector_map_bar(dev->isa, f, in_f32(out));
+    return run(dev, 4, t, vector ? vector : (in_f32(out) ? bars1_f32 : bars1_f64)[f], p, CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)

@@ -4,9 +4,10 @@
 
 #include "cpu.h"
 
-/* The kernel over out and x, for an instruction set (isa.h); NULL if the C library's function is used. The
- * result's bits depend neither on strides nor on position. */
+/* The kernels for an instruction set (isa.h): of the value over out and x, and of g f'(x) over out, x, y and
+ * g. NULL if map.c's loop is used. The result's bits depend neither on strides nor on position. */
 ct__kernel ct__vector_map(int isa, ct_map1 f, bool f32);
+ct__kernel ct__vector_map_bar(int isa, ct_map1 f, bool f32);
 /* x_i = e^x_i */
 void ct__vector_exp(int isa, int64_t n, double *x);
 

@@ -1,7 +1,7 @@
 /* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a
  * compile-time constant: whether the instruction set has a fused multiply-add. The polynomials interpolate at
- * Chebyshev nodes. Errors over the whole range (tests/tensor/test_vmath.c) are below 1 ulp for exp and below
- * 2 ulp for the others. */
+ * Chebyshev nodes. Errors over the whole range (tests/tensor/test_vmath.c) are below 1 ulp for exp, log and sin and
+ * below 2 ulp for the others. */
 #ifndef CT_TENSOR_VMATH_H
 #define CT_TENSOR_VMATH_H
 
@@ -50,11 +50,11 @@ CT__INLINE double ct__from_bits(uint64_t b)
 #define CT__ROUND  0x1.8p52
 #define CT__ROUNDF 0x1.8p23f
 
-/* e^x = 2^n e^r with n = [x / log 2], r = high - low, |r| <= log(2)/2, high exact; e^r = 1 + r + r² p(r). 2^n
- * is applied in two steps; only the second can overflow, or round to a subnormal. */
-CT__INLINE double ct__exp(double x, bool fused)
+/* e^x = 2^n (1 + p) with n = [x / log 2], r = high - low, |r| <= log(2)/2, high exact, p = r + r² P(r).
+ * Returns p. 2^n is first * second: only the second factor can overflow, or round to a subnormal. */
+CT__INLINE double ct__exp_parts(double x, double *first, double *second, bool fused)
 {
-    static const double p[] = { 0x1.1f6717774d5e0p-29,
+    static const double P[] = { 0x1.1f6717774d5e0p-29,
                                 0x1.af390ba7e6f47p-26,
                                 0x1.27e4e1dcf773bp-22,
                                 0x1.71de0d85293b8p-19,
@@ -69,9 +69,24 @@ CT__INLINE double ct__exp(double x, bool fused)
     double shifted = ct__mad(c, 0x1.71547652b82fep+0, CT__ROUND, fused), n = shifted - CT__ROUND;
     double high = ct__mad(n, -0x1.62e42fee00000p-1, c, fused), low = n * 0x1.a39ef35793c76p-33,
            r = high - low;
-    double y = 1 + (high + ct__mad(ct__horner(11, p, r, fused), r * r, -low, fused));
     uint64_t whole = ct__bits(shifted), half = ct__bits(ct__mad(n, 0.5, CT__ROUND, fused));
-    return y * ct__from_bits((half + 1023) << 52) * ct__from_bits((whole - half + 1023) << 52);
+    *first = ct__from_bits((half + 1023) << 52);
+    *second = ct__from_bits((whole - half + 1023) << 52);
+    return high + ct__mad(ct__horner(11, P, r, fused), r * r, -low, fused);
+}
+
+CT__INLINE double ct__exp(double x, bool fused)
+{
+    double first, second, p = ct__exp_parts(x, &first, &second, fused);
+    return (1 + p) * first * second;
+}
+
+/* e^x - 1 = 2^n p + (2^n - 1) */
+CT__INLINE double ct__expm1(double x, bool fused)
+{
+    double first, second, p = ct__exp_parts(x, &first, &second, fused);
+    double inverse = ct__from_bits(0x7fe0000000000000 - ct__bits(second));
+    return x == 0 ? x : (p * first + (first - inverse)) * second;
 }
 
 CT__INLINE float ct__expf(float x, bool fused)
@@ -86,23 +101,37 @@ CT__INLINE float ct__expf(float x, bool fused)
     return y * ct__of_bits32((half + 127) << 23) * ct__of_bits32((whole - half + 127) << 23);
 }
 
-/* log(1 + x) for x >= 0. With u = 1 + x = 2^k (1 + f), 1 + f in [√½, √2), and the rounding error c of u:
- * k log 2 + c/u + log(1 + f), log(1 + f) = f - f²/2 + t (f²/2 + R(t²)), t = f / (2 + f). */
-CT__INLINE double ct__log1p(double x, bool fused)
+/* log u + low for u > 0: u = 2^k (1 + f) with 1 + f in [√½, √2), log u = k log 2 + log(1 + f),
+ * log(1 + f) = f - f²/2 + t (f²/2 + t² R(t²)), t = f / (2 + f). log 0 is -∞; the log of u < 0 is NaN. `more`
+ * is added to k. */
+CT__INLINE double ct__log_parts(double u, double more, double low, bool fused)
 {
     static const double R[] = { 0x1.2b6688a387e03p-3, 0x1.39fd392179a95p-3, 0x1.7462bd8f7796ep-3,
                                 0x1.c71c62c639fdep-3, 0x1.2492492e09d4dp-2, 0x1.9999999995204p-2,
                                 0x1.5555555555558p-1 };
-    double u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
     uint64_t shifted = ct__bits(u) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
-    double k = ct__from_bits((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
+    double k = ct__from_bits((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023) + more;
     double f = ct__from_bits((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1;
     double t = f / (2 + f), z = t * t, h = 0.5 * f * f;
-    double low = ct__mad(k, 0x1.a39ef35793c76p-33, c / u, fused);
-    double y = k * 0x1.62e42fee00000p-1 + (f - (h - (t * (h + z * ct__horner(7, R, z, fused)) + low)));
-    return u <= 0x1.fffffffffffffp1023 ? y : u;
+    double tail = ct__mad(k, 0x1.a39ef35793c76p-33, low, fused);
+    double y = k * 0x1.62e42fee00000p-1 + (f - (h - (t * (h + z * ct__horner(7, R, z, fused)) + tail)));
+    return u > 0 ? (u <= 0x1.fffffffffffffp1023 ? y : u) : u == 0 ? -__builtin_inf() : __builtin_nan("");
 }
 
+CT__INLINE double ct__log(double x, bool fused)
+{
+    bool subnormal = x < 0x1p-1022;
+    return ct__log_parts(subnormal ? x * 0x1p54 : x, subnormal ? -54 : 0, 0, fused);
+}
+
+/* log(1 + x) = log u + c/u with u = 1 + x and its rounding error c */
+CT__INLINE double ct__log1p(double x, bool fused)
+{
+    double u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x), y = ct__log_parts(u, 0, c / u, fused);
+    return x == 0 ? x : y;
+}
+
+/* log(1 + x) for x >= 0 */
 CT__INLINE float ct__log1pf(float x, bool fused)
 {
     static const float R[] = { 0x1.2eeb8p-2f, 0x1.997c12p-2f, 0x1.55555cp-1f };
@@ -114,6 +143,29 @@ CT__INLINE float ct__log1pf(float x, bool fused)
     float low = ct__madf(k, 0x1.7f7d1cp-20f, c / u, fused);
     float y = k * 0x1.62e4p-1f + (f - (h - (t * (h + z * ct__hornerf(3, R, z, fused)) + low)));
     return u <= 0x1.fffffep127f ? y : u;
+}
+
+/* The largest |x| of ct__sine. */
+#define CT__SINE_MOST 0x1p20
+
+/* sin(x + quarters π/2): x = n π/2 + r + low, and sin or cos of r from polynomials in r². π/2 is a sum of three
+ * parts; n times the first or the second is exact. */
+CT__INLINE double ct__sine(double x, int quarters, bool fused)
+{
+    static const double S[] = { -0x1.ab17bdcbd3414p-41, 0x1.61217ee5cca1bp-33,  -0x1.ae64541295cdfp-26,
+                                0x1.71de3a54607a5p-19,  -0x1.a01a01a019937p-13, 0x1.1111111111110p-7,
+                                -0x1.5555555555555p-3 };
+    static const double C[] = { -0x1.907d8f29fe831p-37, 0x1.1eeb68cd22f56p-29,  -0x1.27e4fa17bf139p-22,
+                                0x1.a01a019f4e9b4p-16,  -0x1.6c16c16c16967p-10, 0x1.5555555555555p-5 };
+    double shifted = ct__mad(x, 0x1.45f306dc9c883p-1, CT__ROUND, fused), n = shifted - CT__ROUND;
+    uint64_t quadrant = ct__bits(shifted) + (uint64_t)quarters;
+    double first = x - n * 0x1.921fb54400000p+0, second = n * 0x1.0b4611a600000p-34, close = first - second;
+    double rest = n * 0x1.3198a2e037073p-69 - ((first - close) - second);
+    double r = close - rest, low = (close - r) - rest, z = r * r, h = 0.5 * z, w = 1 - h;
+    double s = r + ct__mad(r * z, ct__horner(7, S, z, fused), low - h * low, fused);
+    double c = w + (((1 - w) - h) + ct__mad(z * z, ct__horner(6, C, z, fused), -r * low, fused));
+    double y = ct__from_bits(ct__bits(quadrant & 1 ? c : s) ^ (quadrant & 2) << 62);
+    return x == 0 && quarters == 0 ? x : y;
 }
 
 /* sin πt and cos πt for 0 <= t <= ½, from polynomials in t² on [0, ¼] */
