@@ -132,12 +132,12 @@ const char *ct_device_description(const ct_device *dev)
 
 const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
 
-/* -- several devices at once ----------------------------------------------------------------------------- */
-
-bool ct_device_computes_late(const ct_device *dev)
+bool ct_device_is_asynchronous(const ct_device *dev)
 {
     return dev && dev->backend && !dev->backend->host_memory;
 }
+
+/* -- several devices at once ----------------------------------------------------------------------------- */
 
 int ct_device_threads(const ct_device *dev)
 {
@@ -150,7 +150,8 @@ static bool may_spread(const ct_device *dev, int64_t count)
     return count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc;
 }
 
-void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
+void ct_device_parallel_for(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k),
+                            void *context)
 {
     if (may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);
