@@ -221,7 +221,7 @@ static void run_all(ct__fit *fits, int64_t count)
     ct_status s = ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
                                  "ct_gp_fit: its starts side by side", "open the device with fewer threads");
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
-    if (tasks && !s) ct_device_parallel_for(device, count * starts, run_beside, fits);
+    if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < starts && !fits[i].beside; k++) {
             if (fail_together(fits, count) || fits[i].status || fits[i].gate->stopped) break;

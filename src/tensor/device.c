@@ -150,8 +150,7 @@ static bool may_spread(const ct_device *dev, int64_t count)
     return count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc;
 }
 
-void ct_device_parallel_for(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k),
-                            void *context)
+void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
     if (may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);

@@ -187,7 +187,7 @@ static void every_allocation_may_fail(void **state)
         alloc_fail_at(k);
         ct_device *dev = ct_device_open("cpu"), *other = ct_device_open_beside(dev);
         int visits[SPREAD] = { 0 };
-        ct_device_parallel_for(dev, SPREAD, visit, visits);
+        ct_device_spread(dev, SPREAD, visit, visits);
         for (int i = 0; i < SPREAD; i++) assert_int_equal(visits[i], 1);
         double wrapped[6] = { 1, 2, 3, 4, 5, 6 };
         ct_tensor *t[MADE] = { ct_zeros(dev, CT_F64, ct_shape2(100, 100)),
