@@ -82,6 +82,9 @@ static inline void *ct__take(char *block, size_t *used, size_t bytes)
     return piece;
 }
 
+/* x_i = e^x_i, in the vector code of an instruction set (isa.h) */
+void ct__vector_exp(int isa, int64_t n, double *x);
+
 /* special.c: log|gamma(x)|, and the k-th derivative of digamma (k = 0: digamma). Thread-safe. */
 double ct__lgamma(double x);
 float ct__lgammaf(float x);

@@ -1,7 +1,9 @@
-/* Elementwise functions: each line of the tables in maps.h becomes one loop per dtype. */
+/* Elementwise functions: each line of the tables in maps.h becomes a loop for each type and instruction
+ * set. */
 #include "cpu.h"
 #include "half.h"
-#include "map_vector.h"
+#include "kernel/isa.h"
+#include "kernel/vmath.h"
 
 #include <math.h>
 
@@ -9,94 +11,31 @@
 #    pragma clang diagnostic ignored "-Wpass-failed" /* loops around libm calls stay scalar */
 #endif
 
-/* clang-format off */
-#define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
-                                            const int64_t *s0, const void *context)
+/* The kernels for one type and instruction set. Those of any_... replace the others if they are not NULL. */
+typedef struct map_table {
+    ct__kernel value1[CT_MAP1_COUNT], bar1[CT_MAP1_COUNT], value2[CT_MAP2_COUNT], bar2[CT_MAP2_COUNT][2],
+        any_value[CT_MAP1_COUNT], any_bar[CT_MAP1_COUNT];
+} map_table;
 
-/* Defines the kernel out = formula of n - 1 operands u, v, w (those past n are not read), and its loop over a
- * row. The loop is inlined with constant strides, so that the compiler vectorises it: all strides 1, or one
- * of two operands a scalar. For n0 = 1 there is no loop. */
-#define LOOP(name, n, u, v, w, formula)                                                                    \
-    static inline __attribute__((always_inline)) void NAME(row_##name)(                                    \
-        int64_t n0, T *out, int64_t so, const T *us, int64_t su, const T *vs, int64_t sv, const T *ws,     \
-        int64_t sw, const double *p)                                                                       \
-    {                                                                                                      \
-        (void)p;                                                                                           \
-        _Pragma("omp simd")                                                                                \
-        for (int64_t i = 0; i < n0; i++) {                                                                 \
-            const T u = us[i * su], v = vs[i * sv], w = ws[i * sw];                                        \
-            (void)u, (void)v, (void)w;                                                                     \
-            out[i * so] = formula;                                                                         \
-        }                                                                                                  \
-    }                                                                                                      \
-    KERNEL(name)                                                                                           \
-    {                                                                                                      \
-        enum { V = n > 2 ? 2 : 1, W = n > 3 ? 3 : 1 };                                                     \
-        const T *us = data[1], *vs = data[V], *ws = data[W];                                               \
-        T *out = data[0];                                                                                  \
-        if (n1 == 1 && n0 == 1) {                                                                          \
-            NAME(row_##name)(1, out, 1, us, 1, vs, 1, ws, 1, context);                                     \
-            return;                                                                                        \
-        }                                                                                                  \
-        const int64_t so = s0[0], su = s0[1], sv = s0[V], sw = s0[W];                                      \
-        for (int64_t j = 0; j < n1; j++) {                                                                 \
-            if (so == 1 && su == 1 && sv == 1 && sw == 1)                                                  \
-                NAME(row_##name)(n0, out, 1, us, 1, vs, 1, ws, 1, context);                                \
-            else if (n == 3 && so == 1 && su == 1 && sv == 0)                                              \
-                NAME(row_##name)(n0, out, 1, us, 1, vs, 0, ws, 1, context);                                \
-            else if (n == 3 && so == 1 && su == 0 && sv == 1)                                              \
-                NAME(row_##name)(n0, out, 1, us, 0, vs, 1, ws, 0, context);                                \
-            else                                                                                           \
-                NAME(row_##name)(n0, out, so, us, su, vs, sv, ws, sw, context);                            \
-            out += s1[0], us += s1[1], vs += s1[V], ws += s1[W];                                           \
-        }                                                                                                  \
-    }
+#define VECTOR_CODE "tensor/cpu/map_rows.h"
+#include "kernel/each_isa.h"
 
-#define VALUE1(name, value, derivative, vjp)                  LOOP(value_##name, 2, x, y_, g_, value)
-#define BAR1(name, value, derivative, vjp)                    LOOP(bar_##name, 4, x, y, g, g * (derivative))
-#define VALUE2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) LOOP(value_##name, 3, a, b, g_, value)
-#define BARS2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)  \
-    LOOP(bar_a_##name, 4, a, b, g, g * (derivative_a))                \
-    LOOP(bar_b_##name, 4, a, b, g, g * (derivative_b))
+/* The kernels for a dtype; those of f32 serve bf16 and f16, too. */
+static const map_table *table_of(int isa, ct_dtype dtype)
+{
+    static const map_table *const tables[][CT__ISA_COUNT] = CT__EACH(&maps);
+    return tables[dtype == CT_F64 ? 0 : 1][isa];
+}
 
-#define VALUE_ENTRY1(name, value, derivative, vjp) NAME(value_##name),
-#define BAR_ENTRY1(name, value, derivative, vjp)   NAME(bar_##name),
-#define VALUE_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) NAME(value_##name),
-#define BAR_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
-    { NAME(bar_a_##name), NAME(bar_b_##name) },
-#define TABLES                                                              \
-    static const ct__kernel NAME(values1)[] = { CT_MAPS1(VALUE_ENTRY1) };   \
-    static const ct__kernel NAME(bars1)[] = { CT_MAPS1(BAR_ENTRY1) };       \
-    static const ct__kernel NAME(values2)[] = { CT_MAPS2(VALUE_ENTRY2) };   \
-    static const ct__kernel NAME(bars2)[][2] = { CT_MAPS2(BAR_ENTRY2) };
-/* clang-format on */
+void ct__vector_exp(int isa, int64_t n, double *x)
+{
+    static const int64_t step[] = { 1, 1 };
+    table_of(isa, CT_F64)->value1[CT_MAP_exp](1, n, (void *const[]){ x, x }, step, step, NULL);
+}
 
-#define T       double
-#define FN(F)   F
-#define NAME(F) F##_f64
-CT_MAPS1(VALUE1)
-CT_MAPS1(BAR1)
-CT_MAPS2(VALUE2)
-CT_MAPS2(BARS2)
-TABLES
-#undef T
-#undef FN
-#undef NAME
+/* -- half precision -------------------------------------------------------------------------------------- */
 
-#define T       float
-#define FN(F)   F##f
-#define NAME(F) F##_f32
-CT_MAPS1(VALUE1)
-CT_MAPS1(BAR1)
-CT_MAPS2(VALUE2)
-CT_MAPS2(BARS2)
-TABLES
-#undef T
-#undef FN
-#undef NAME
-
-/* bf16 and f16: strips of the operands are converted to f32, the f32 kernel runs on them, and the result is
- * rounded. */
+/* Strips of the operands are converted to f32, the f32 kernel runs on them, and the result is rounded. */
 typedef struct half_map {
     ct__kernel kernel;
     const void *context;
@@ -123,6 +62,8 @@ static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s
         }
 }
 
+/* -- primitives ------------------------------------------------------------------------------------------ */
+
 /* Runs a kernel over n operands of t[0]'s dtype; for bf16 and f16 it is the f32 kernel. */
 static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
                      int64_t grain)
@@ -135,32 +76,30 @@ static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel 
     return CT_OK;
 }
 
-static bool in_f32(const ct_view *v) { return v->dtype != CT_F64; }
-
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const ct_view *t[] = { out, x };
-    ct__kernel vector = ct__vector_map(dev->isa, f, in_f32(out));
-    return run(dev, 2, t, vector ? vector : (in_f32(out) ? values1_f32 : values1_f64)[f], p, CT__MAP_GRAIN);
+    const map_table *t = table_of(dev->isa, out->dtype);
+    return run(dev, 2, (const ct_view *[]){ out, x }, t->any_value[f] ? t->any_value[f] : t->value1[f], p,
+               CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                            const ct_view *g, ct_view *out)
 {
-    const ct_view *t[] = { out, x, y, g };
-    ct__kernel vector = ct__vector_map_bar(dev->isa, f, in_f32(out));
-    return run(dev, 4, t, vector ? vector : (in_f32(out) ? bars1_f32 : bars1_f64)[f], p, CT__MAP_GRAIN);
+    const map_table *t = table_of(dev->isa, out->dtype);
+    return run(dev, 4, (const ct_view *[]){ out, x, y, g }, t->any_bar[f] ? t->any_bar[f] : t->bar1[f], p,
+               CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, a, b };
-    return run(dev, 3, t, (in_f32(out) ? values2_f32 : values2_f64)[f], NULL, CT__GRAIN);
+    return run(dev, 3, t, table_of(CT__ISA_BASE, out->dtype)->value2[f], NULL, CT__GRAIN);
 }
 
 ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, a, b, g };
-    return run(dev, 4, t, (in_f32(out) ? bars2_f32 : bars2_f64)[f][side], NULL, CT__GRAIN);
+    return run(dev, 4, t, table_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, CT__GRAIN);
 }

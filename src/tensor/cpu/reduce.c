@@ -3,7 +3,6 @@
  * error grows with log n. */
 #include "cpu.h"
 #include "half.h"
-#include "map_vector.h"
 
 #include <math.h>
 #include <string.h>
