@@ -78,7 +78,7 @@ CT_API bool ct_require(ct_call *c, bool ok, ct_status status, const char *format
 CT_API void ct_set_dtype(ct_call *c, ct_dtype dtype);
 CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* Declares an output that vjp alone reads, as ct_out_at(g, k); it comes after all others. No gradient flows
- * into it. */
+ * into it, so a rule that is recorded (ct_recording) must not read it. */
 CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
 /* Output 0 (or k), contiguous and uninitialised, allocated at the first request. No view if memory is

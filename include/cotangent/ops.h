@@ -39,7 +39,7 @@ CT_API ct_var ct_softplus(ct_var x); /* log(1 + e^x), without overflow */
 CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0   */
 CT_API ct_var ct_erf(ct_var x);
 CT_API ct_var ct_lgamma(ct_var x);                      /* log |Γ(x)|                           */
-CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0; order 0 is digamma   */
+CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0, k <= 10⁴; 0: digamma */
 CT_API ct_var ct_pow(ct_var x, double p);               /* x^p, as C's pow; p is a constant     */
 CT_API ct_var ct_scale(ct_var x, double a);             /* a x                                  */
 CT_API ct_var ct_shift(ct_var x, double b);             /* x + b                                */

@@ -66,7 +66,8 @@ CT_API ct_tensor *ct_from(ct_device *device, ct_dtype dtype, ct_shape shape, con
 CT_API ct_tensor *ct_wrap(ct_device *device, ct_dtype dtype, ct_shape shape, void *data,
                           void (*release)(void *context, void *data), void *context);
 
-/* The same for a buffer with strides, in elements, each 0 or more. */
+/* The same for a buffer with strides, in elements, each 0 or more. Where the extent is 1, and in an empty
+ * tensor, any stride will do. */
 CT_API ct_tensor *ct_wrap_strided(ct_device *device, ct_dtype dtype, ct_shape shape, const int64_t *strides,
                                   void *data, void (*release)(void *context, void *data), void *context);
 

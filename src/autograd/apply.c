@@ -103,7 +103,7 @@ static ct_var compose(ct_call *c)
 {
     ct_tape *tape = c->tape;
     const uint32_t position = tape->n, suspects = tape->n_suspects;
-    c->n_out = 0;
+    c->n_out = c->results = 0;
     ct_var y = c->op->compose(c);
     ct__release_scratch(c);
     if (y.tape != tape) ct_tape_fail(tape, CT_EINVAL, "its composition returned no value of this tape");
@@ -143,7 +143,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.op = op;
     c.scope = NULL;
     c.in = in;
-    c.attr = attr;
+    c.attr = attr_size ? attr : NULL;
     c.n_in = n;
     c.n_out = c.results = 1;
     c.n_scratch = 0;
@@ -168,7 +168,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
         return ct__poisoned(tape);
     }
     if (tape->failure.set && !c.failed_before) ct__note_failure(&c);
-    return record(&c, attr ? attr_size : 0);
+    return record(&c, c.attr ? attr_size : 0);
 }
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)

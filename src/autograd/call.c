@@ -33,25 +33,30 @@ int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(input(c, i)); }
 ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(input(c, i)); }
 void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
 
-void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
+/* Declares output k, which comes after those declared before. */
+static bool declare(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 {
-    if (!ct_require(c, !c->op || !c->op->compose, CT_EINVAL, "a composition declares no outputs") ||
+    if (!ct_require(c, c->op && !c->op->compose, CT_EINVAL, "a %s declares no outputs",
+                    c->op ? "composition" : "scope") ||
         !ct_require(c, k == c->n_out && k < CT_MAX_OUTPUTS, CT_EINVAL,
                     "outputs are declared in order, at most %d", CT_MAX_OUTPUTS))
-        return;
+        return false;
     c->dtype[k] = dtype;
     c->more[k] = shape;
     c->out[k] = NULL;
     c->n_out = k + 1;
-    c->results = k + 1;
+    return true;
 }
 
-void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
+void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 {
-    const int results = c->results;
-    ct_more_out(c, k, dtype, shape);
-    c->results = results;
+    if (ct_require(c, c->results == c->n_out, CT_EINVAL,
+                   "output %d is declared after one of ct_rule_out, which come after all others", k) &&
+        declare(c, k, dtype, shape))
+        c->results = c->n_out;
 }
+
+void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape) { declare(c, k, dtype, shape); }
 
 static bool is_declared(ct_call *c, int k)
 {
@@ -160,7 +165,7 @@ ct_call *ct_scope_open(ct_tape *tape, const char *name)
 
 ct_status ct_scope_close(ct_call *c)
 {
-    ct_tape *tape = c->tape;
+    ct_tape *tape = c ? c->tape : NULL;
     if (!tape) return CT_EINVAL;
     ct__release_scratch(c);
     if (tape->failure.suspected) ct__note_suspect(c);

@@ -93,9 +93,10 @@ bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...)
     char text[256];
     va_list args;
     va_start(args, format);
+    if (!format) format = "ct_require: the format is NULL";
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fail_call(c, status, text);
+    fail_call(c, status ? status : CT_EINVAL, text);
     return false;
 }
 

@@ -18,8 +18,13 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
 {
     ct_shape batch = ct_shape0();
     int most = 0;
+    ct_require(c, own, CT_EINVAL,
+               "ct_batch_shape: own is NULL, it has a number of dimensions for each input");
     for (int i = 0; i < c->n_in && !c->status; i++) {
         const ct_view *x = ct__arg_view(c, i);
+        if (!ct_require(c, own[i] >= 0, CT_EINVAL, "ct_batch_shape: own[%d] = %d is no number of dimensions",
+                        i, own[i]))
+            break;
         if (x->ndim <= own[i]) continue;
         batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim - own[i], x->dim));
         ct_require(c, batch.ndim >= 0, CT_ESHAPE,
@@ -127,6 +132,8 @@ void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call
     crew w = {
         .call = c, .own = own, .run = run, .telling = ATOMIC_FLAG_INIT, .batch = ct_batch_shape(c, own)
     };
+    ct_require(c, run, CT_EINVAL, "ct_each_member: run is NULL");
+    if (c->status) return;
     if (!w.batch.ndim) {
         run(c);
         return;

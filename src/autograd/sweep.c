@@ -93,16 +93,15 @@ static void run_rule(ct__sweep *s, uint32_t i)
     g.tape = tape;
     g.index = i;
     for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
-    int64_t outer = tape->backward_of;
+    const int64_t outer = tape->backward_of;
+    const int no_grad = tape->no_grad;
     uint32_t n = tape->n;
     ct_arena mark = tape->arena;
     tape->backward_of = i;
     if (!s->record) tape->no_grad++;
     node->op->vjp(&g);
-    if (!s->record) {
-        tape->no_grad--;
-        ct__truncate(tape, n, mark);
-    }
+    if (!s->record) ct__truncate(tape, n, mark);
+    tape->no_grad = no_grad;
     tape->backward_of = outer;
 }
 
@@ -229,7 +228,6 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m
     if (!tape->status) walk(s);
     if (!s->targeted) deliver(s);
     for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(s, x[i].index);
-    for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
     close_slots(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
 }
@@ -252,11 +250,17 @@ static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, 
     return sweep(&s, y, y_bar, m, x, x_bar, n);
 }
 
+/* x_bar is written last, so that it may be the array x. */
+static ct_status poison_on_failure(ct_tape *tape, ct_status status, ct_var *x_bar, int n)
+{
+    for (int i = 0; x_bar && i < n && (!tape || tape->status); i++) x_bar[i] = ct__poisoned(tape);
+    return status;
+}
+
 ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
 {
     ct_tape *tape = y.tape;
-    for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
-    if (!tape) return CT_EINVAL;
+    ct_status s = CT_EINVAL;
     if (n < 0)
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
     else if ((unsigned)flags & ~(unsigned)(CT_GRAD_KEEP | CT_GRAD_RECORD))
@@ -265,15 +269,14 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     else if (n && (!x || !x_bar))
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
                      x ? "x_bar" : "x", n);
-    if (tape->status) return tape->status;
-    return pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+    if (tape) s = tape->status ? tape->status : pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+    return poison_on_failure(tape, s, x_bar, n);
 }
 
 /* Hv = (∂g/∂x)ᵀ v with g = ∂y/∂x recorded. */
-ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
+static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
 {
     ct_tape *tape = y.tape;
-    if (!tape) return CT_EINVAL;
     ct_var g[CT_MAX_INPUTS];
     if (n < 1 || n > CT_MAX_INPUTS)
         ct_tape_fail(tape, CT_EINVAL, "ct_hvp: n = %d, it must be 1 to %d", n, CT_MAX_INPUTS);
@@ -284,10 +287,15 @@ ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
                           : "hv",
                      n);
     if (tape->status) return tape->status;
-    for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
     ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
     for (int i = 0; i < n && !s; i++)
         if (v[i].tape != tape || !ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
             ct_tape_fail(tape, CT_ESHAPE, "ct_hvp: v[%d] must have the shape of x[%d]", i, i);
     return s ? s : tape->status ? tape->status : pull_back(tape, g, v, n, x, hv, n, CT_GRAD_KEEP);
+}
+
+ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
+{
+    const ct_status s = y.tape ? second(y, x, v, hv, n) : CT_EINVAL;
+    return n > CT_MAX_INPUTS ? s : poison_on_failure(y.tape, s, hv, n);
 }

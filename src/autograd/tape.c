@@ -87,6 +87,8 @@ void ct_tape_reset(ct_tape *tape)
     if (!tape) return;
     if (tape->of_step)
         ct_tape_fail(tape, CT_EINVAL, "the tape of a step cannot be reset: ct_step_replay does that");
+    else if (tape->backward_of >= 0)
+        ct_tape_fail(tape, CT_EINVAL, "a rule cannot reset its tape");
     else
         ct__tape_forget(tape);
 }

@@ -71,7 +71,7 @@ ct_var ct_concat(const ct_var *x, int n, int dim)
 {
     if (!x || n <= CT_MAX_INPUTS) return ct_apply(&ct_op_concat, x, n, &dim, sizeof dim);
     ct_var part[CT_MAX_INPUTS];
-    int parts = 0, size = (n + CT_MAX_INPUTS - 1) / CT_MAX_INPUTS;
+    int parts = 0, size = (n - 1) / CT_MAX_INPUTS + 1;
     for (int i = 0; i < n; i += size) part[parts++] = ct_concat(x + i, n - i < size ? n - i : size, dim);
     return ct_concat(part, parts, dim);
 }

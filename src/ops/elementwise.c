@@ -8,6 +8,7 @@
 #include "support.h"
 
 static const double no_parameters[2] = { 0, 0 };
+enum { MOST_ORDER = 10000 }; /* of polygamma, which takes as many steps */
 
 /* Three functions: 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else
  * 0. NaN gives NaN. */
@@ -46,8 +47,8 @@ static ct_shape unary_shape(ct_call *c, ct_map1 f)
     if (f == CT_MAP_clamp && !(p && p[0] <= p[1]))
         ct_require(c, false, CT_EINVAL, "lo <= hi must hold, got lo = %g, hi = %g", p ? p[0] : 0,
                    p ? p[1] : 0);
-    if (f == CT_MAP_polygamma && !(p && p[0] >= 0))
-        ct_require(c, false, CT_EINVAL, "the order must be 0 or more, got %g", p ? p[0] : -1);
+    if (f == CT_MAP_polygamma && !(p && p[0] >= 0 && p[0] <= MOST_ORDER))
+        ct_require(c, false, CT_EINVAL, "the order must be 0 to %d, got %g", MOST_ORDER, p ? p[0] : -1);
     return ct_arg_shape(c, 0);
 }
 

@@ -2,7 +2,8 @@
  *                                                       A: (..., n, n) -> (...), (...)
  * adjoint:  Ā = ȳ A⁻ᵀ                                                   [Jacobi; Giles 2008, §2.2.4]
  * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. A singular A has y =
- * -inf and sign 0. Its cotangent does not exist: the inverse makes it NaN and flags it. */
+ * -inf and sign 0. Its cotangent does not exist: it is NaN and flagged, also where rounding hides
+ * the singular pivot from the inverse. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -23,8 +24,10 @@ static void forward(ct_call *c)
 static void vjp(ct_vjp *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
-    ct_var y_bar = ct__one_by_one(ct_out_bar(g));
-    ct_in_bar(g, 0, ct_mul(y_bar, ct_t(ct_inverse(ct_in(g, 0)))));
+    ct_var P = ct_inverse(ct_in(g, 0)), not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
+    ct_var y_bar = ct__where_positive(ct_out_bar(g), not_zero, "the determinant", /* its place is always 1 */
+                                      "is zero or NaN: its logarithm has no gradient");
+    ct_in_bar(g, 0, ct_mul(ct__one_by_one(y_bar), ct_t(P)));
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }

@@ -93,7 +93,9 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
 {
     static const ct_device_options none = { 0 };
     if (!options) options = &none;
-    ct_allocator allocator = options->allocator ? *options->allocator : default_allocator;
+    const ct_allocator *given = options->allocator;
+    const bool whole = !given || (given->alloc && given->release);
+    ct_allocator allocator = given && whole ? *given : default_allocator;
     ct_device *dev = allocator.alloc(allocator.context, sizeof *dev, CT__ALIGNMENT);
     if (!dev) return (ct_device *)(uintptr_t)&no_memory_device;
     *dev = (ct_device){ .refs = 1,
@@ -102,7 +104,10 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
                         .log = options->log,
                         .log_context = options->log_context,
                         .threads = options->threads };
-    if (options->threads < 0)
+    if (!whole)
+        dev->status =
+            ct__fail(dev, CT_EINVAL, "the allocator has no %s function", given->alloc ? "release" : "alloc");
+    else if (options->threads < 0)
         dev->status = ct__fail(dev, CT_EINVAL, "threads must be 0 or more, not %d", options->threads);
     else
         dev->status = name ? open_backend(dev, name, options) : open_best(dev, options);
@@ -152,10 +157,10 @@ static bool may_spread(const ct_device *dev, int64_t count)
 
 void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
-    if (may_spread(dev, count))
+    if (run && may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);
     else
-        for (int64_t k = 0; k < count; k++) run(context, k);
+        for (int64_t k = 0; run && k < count; k++) run(context, k);
 }
 
 ct_device *ct_device_open_beside(const ct_device *dev)

@@ -12,6 +12,7 @@ ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
     if (!dev || !dev->refs) return status;
     va_list args;
     va_start(args, format);
+    if (!format) format = "ct_device_fail: the format is NULL";
     vsnprintf(dev->message, sizeof dev->message, format, args);
     va_end(args);
     return dev->last_status = status;

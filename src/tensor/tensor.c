@@ -78,6 +78,14 @@ bool ct__sole_owner(const ct_tensor *t)
 
 /* -- creation -------------------------------------------------------------------------------------------- */
 
+/* The elements that a shape's strides would span if its extents of 0 were 1. */
+static int64_t spanned(ct_shape shape)
+{
+    for (int i = 0; i < shape.ndim; i++)
+        if (!shape.dim[i]) shape.dim[i] = 1;
+    return ct__shape_count(&shape);
+}
+
 /* The bytes that a shape takes in a dtype. A failure is kept on the device. */
 static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
@@ -85,12 +93,13 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_F16) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
-    int64_t count = ct__shape_count(shape);
-    if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
+    int64_t count = ct__shape_count(shape), span = count ? count : spanned(*shape);
+    if (count < 0 || __builtin_mul_overflow((size_t)span, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
         return ct__fail(dev, CT_ESHAPE,
                         "a tensor cannot have the shape %s: extents must be 0 or more, and all elements must "
                         "take less than 2^62 bytes",
                         ct__shape_text(*shape, text, sizeof text));
+    if (!count) *bytes = 0;
     return CT_OK;
 }
 
@@ -178,10 +187,14 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
                  ct_dtype_name(dtype));
         return NULL;
     }
+    int64_t last = 0, span; /* last: the distance of the last element from the first */
     for (int i = 0; strides && i < shape.ndim; i++)
-        if (strides[i] < 0 || strides[i] > INT64_MAX / 16) {
+        if (bytes && shape.dim[i] > 1 &&
+            (strides[i] < 0 || __builtin_mul_overflow(shape.dim[i] - 1, strides[i], &span) ||
+             __builtin_add_overflow(last, span, &last) || last > INT64_MAX / 16)) {
             ct__fail(dev, CT_EINVAL,
-                     "stride %lld of dimension %d is not supported: strides must be 0 or more",
+                     "stride %lld of dimension %d is not supported: strides must be 0 or more, and all "
+                     "elements within 2^62 bytes",
                      (long long)strides[i], i);
             return NULL;
         }
@@ -189,7 +202,8 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
     if (!t) return NULL;
     t->view.storage->release = release;
     t->view.storage->context = context;
-    for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
+    for (int i = 0; strides && i < shape.ndim; i++)
+        if (bytes && shape.dim[i] > 1) t->view.stride[i] = strides[i];
     return t;
 }
 

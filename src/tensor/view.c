@@ -43,21 +43,13 @@ static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *st
 
 bool ct__complete_shape(ct_shape *shape, int64_t count)
 {
-    int64_t known = 1;
-    int unknown = -1;
-    if (shape->ndim < 0 || shape->ndim > CT_MAX_DIMS) return false;
-    for (int i = 0; i < shape->ndim; i++) {
-        if (shape->dim[i] == -1 && unknown < 0)
-            unknown = i;
-        else if (shape->dim[i] < 0 || __builtin_mul_overflow(known, shape->dim[i], &known))
-            return false;
-    }
-    if (unknown >= 0 && known == 0) return false;
-    if (unknown >= 0) {
-        shape->dim[unknown] = count / known;
-        known *= shape->dim[unknown];
-    }
-    return known == count;
+    int64_t *unknown = NULL;
+    for (int i = 0; i < shape->ndim && i < CT_MAX_DIMS && !unknown; i++)
+        if (shape->dim[i] == -1) unknown = &shape->dim[i];
+    if (unknown) *unknown = 1;
+    const int64_t known = ct__shape_count(shape);
+    if (unknown && known > 0) *unknown = count / known;
+    return (known > 0 || (known == 0 && !unknown)) && ct__shape_count(shape) == count;
 }
 
 ct_view ct_view_reshape(ct_view v, ct_shape shape)

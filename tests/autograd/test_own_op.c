@@ -180,6 +180,7 @@ static void compositions(void **state)
 /* -- places out of range, and what is not there ---------------------------------------------------------- */
 
 static int mistake;
+static bool computed; /* whether wrong_forward has run */
 
 static ct_shape wrong_shape(ct_call *c)
 {
@@ -192,6 +193,13 @@ static ct_shape wrong_shape(ct_call *c)
     case 5: ct_set_dtype(c, (ct_dtype)77); break;
     case 6: return (ct_shape){ .ndim = -1 };
     case 7: return (ct_shape){ .ndim = 99 };
+    case 8:
+        ct_rule_out(c, 1, CT_F64, ct_shape0());
+        ct_more_out(c, 2, CT_F64, ct_shape0());
+        break;
+    case 9: ct_require(c, false, CT_OK, "refused with %s", "CT_OK"); break;
+    case 40: return ct_batch_shape(c, NULL);
+    case 41: return ct_batch_shape(c, (const int[]){ -1 });
     }
     return ct_arg_shape(c, 0);
 }
@@ -199,6 +207,7 @@ static ct_shape wrong_shape(ct_call *c)
 static void wrong_forward(ct_call *c)
 {
     const ct_view none = ct_no_view();
+    computed = true;
     ct_view x = ct_arg(c, 0), y = ct_result(c), narrow = ct_scratch(c, CT_F32, ct_shape2(2, 2)),
             whole = ct_scratch(c, CT_I64, ct_shape2(2, 2));
     ct_prim_fill(c, y, 1);
@@ -218,6 +227,8 @@ static void wrong_forward(ct_call *c)
     case 22: ct_prim_getrf(c, x, y, none); break;
     case 23: ct_prim_triangle(c, x, true, 0, none); break;
     case 24: ct_prim_lu_det(c, x, y, y); break;
+    case 25: ct_each_member(c, (const int[]){ 1 }, true, NULL); break;
+    case 26: ct_each_member(c, (const int[]){ -7 }, true, each_row); break;
     }
 }
 
@@ -252,6 +263,8 @@ static void places(void **state)
         { 5, "there is no dtype 77" },
         { 6, "cannot have the shape" },
         { 7, "cannot have the shape" },
+        { 8, "output 2 is declared after one of ct_rule_out" },
+        { 9, "refused with CT_OK" },
         { 10, "output 1 was not declared: ct_more_out" },
         { 11, "output -1 was not declared" },
         { 12, "a primitive was given no view" },
@@ -267,6 +280,8 @@ static void places(void **state)
         { 22, "a primitive was given no view" },
         { 23, "a primitive was given no view" },
         { 24, "log_abs and sign must hold one number for each matrix" },
+        { 25, "ct_each_member: run is NULL" },
+        { 26, "own[0] = -7 is no number of dimensions" },
         { 30, "backward of op #1 wrong: there is no input 5, the op has 1" },
         { 31, "there is no input -1" },
         { 32, "there is no input 1" },
@@ -276,6 +291,8 @@ static void places(void **state)
         { 36, "there is no input 7" },
         { 37, "the cotangent of input 0 is on another tape" },
         { 38, "is not on the tape" },
+        { 40, "own is NULL" },
+        { 41, "own[0] = -1 is no number of dimensions" },
     };
     const ct_op op = {
         .name = "wrong", .n_in = 1, .shape = wrong_shape, .forward = wrong_forward, .vjp = wrong_vjp
@@ -283,8 +300,10 @@ static void places(void **state)
     other = ct_tape_new(device);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         mistake = list[i].mistake;
+        computed = false;
         ct_var x = ct_leaf(tape, X), y = ct_apply(&op, &x, 1, NULL, 0);
-        if (mistake >= 30) {
+        if (mistake < 10 || mistake >= 40) assert_true(!computed || (mistake >= 5 && mistake <= 7));
+        if (mistake >= 30 && mistake < 40) {
             assert_ok(ct_tape_status(tape), ct_tape_message(tape));
             assert_int_not_equal(ct_backward(ct_sum(y, CT_ALL, false)), CT_OK);
         }
@@ -292,6 +311,69 @@ static void places(void **state)
     }
     ct_tape_free(other);
     other = NULL;
+}
+
+/* A rule that ends what it has not begun, begins what it does not end, or resets the tape under the sweep. */
+static void meddling_vjp(ct_vjp *g)
+{
+    if (mistake == 0) ct_no_grad_end(ct_vjp_tape(g));
+    if (mistake == 1) ct_no_grad_begin(ct_vjp_tape(g));
+    if (mistake == 2) ct_tape_reset(ct_vjp_tape(g));
+    ct_in_bar(g, 0, ct_out_bar(g));
+}
+
+static void meddling(void **state)
+{
+    (void)state;
+    const ct_op op = {
+        .name = "meddling", .n_in = 1, .shape = like_input, .forward = copied, .vjp = meddling_vjp
+    };
+    for (mistake = 0; mistake < 3; mistake++)
+        for (int recorded = 0; recorded < 2; recorded++) {
+            ct_var x = ct_leaf(tape, X), y = ct_sum(ct_apply(&op, &x, 1, NULL, 0), CT_ALL, false), bar;
+            (void)ct_grad(y, (ct_var){ NULL, 0, 0 }, &x, &bar, 1, recorded ? CT_GRAD_RECORD : CT_GRAD_FREE);
+            if (mistake < 2) assert_true(ct_grad_enabled(tape));
+            if (mistake == 2) says("backward of op #1 meddling: a rule cannot reset its tape");
+            ct_tape_reset(tape);
+        }
+}
+
+/* Attributes of 0 bytes are none: shape and forward see what vjp will see. */
+static ct_shape without_attr(ct_call *c)
+{
+    ct_require(c, ct_attr(c), CT_EINVAL, "the attributes are missing");
+    return ct_arg_shape(c, 0);
+}
+
+static void empty_attributes(void **state)
+{
+    (void)state;
+    const ct_op op = { .name = "bare", .n_in = 1, .shape = without_attr, .forward = copied, .vjp = passed };
+    ct_var x = ct_leaf(tape, X);
+    ct_apply(&op, &x, 1, "attr", 0);
+    says("bare(2x2): the attributes are missing");
+}
+
+/* A call that was refused does not reach the members. */
+static ct_shape refused_late(ct_call *c) { return ct_arg_shape(c, 0); }
+static void no_member(ct_call *c)
+{
+    (void)c;
+    fail_msg("a failed call has members");
+}
+static void refused_forward(ct_call *c)
+{
+    ct_require(c, false, CT_EINVAL, "refused in forward");
+    ct_each_member(c, own_row, true, no_member);
+}
+
+static void no_members_after_a_failure(void **state)
+{
+    (void)state;
+    const ct_op op = { .name = "late", .n_in = 1, .shape = refused_late, .forward = refused_forward };
+    ct_var x = ct_leaf(tape, X);
+    ct_apply(&op, &x, 1, NULL, 0);
+    says("late(2x2): refused in forward");
 }
 
 /* An op without inputs may flag a failure. */
@@ -319,9 +401,15 @@ static void no_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(members),     TEST(after_one_call_every_thread_has_its_memory),
-        TEST(descriptors), TEST(compositions),
-        TEST(places),      TEST(no_inputs),
+        TEST(members),
+        TEST(after_one_call_every_thread_has_its_memory),
+        TEST(descriptors),
+        TEST(compositions),
+        TEST(places),
+        TEST(no_inputs),
+        TEST(meddling),
+        TEST(empty_attributes),
+        TEST(no_members_after_a_failure),
     };
     return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "one_tape.h"
 
+#include <cotangent/kernel.h>
 #include <cotangent/op.h>
 
 static ct_tensor *A; /* 3x4: 0 .. 11 */
@@ -110,6 +111,44 @@ static void views_that_are_not_there(void **state)
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
 
+/* Primitives of covariances with a program, a cotangent or an output that is not there or does not fit. */
+static void refuse_covariance(ct_call *c, int which)
+{
+    ct_view none = ct_no_view(), x = ct_view_slice(ct_view_of(A), 1, 0, 1, 1),
+            theta = ct_scratch(c, CT_F64, ct_shape1(1)), K = ct_scratch(c, CT_F64, ct_shape2(3, 3)),
+            narrow = ct_scratch(c, CT_F32, ct_shape2(3, 1));
+    ct_cov_bar K_bar = { .M = K, .u = none, .v = none, .alpha = 1 };
+    ct_kernel *kernel = ct_kernel_parse("rbf");
+    ct_kernel_bind(kernel, 1);
+    const ct_cov_program *rbf = ct_kernel_program(kernel);
+    switch (which) {
+    case 0: ct_prim_covariance(c, NULL, theta, x, none, true, K); break;
+    case 1: ct_prim_covariance_bar(c, NULL, theta, x, none, &K_bar, false, theta, none); break;
+    case 2: ct_prim_covariance_bar(c, rbf, theta, x, none, NULL, false, theta, none); break;
+    case 3: ct_prim_covariance_bar(c, rbf, theta, x, none, &K_bar, false, none, narrow); break;
+    case 4: ct_prim_covariance_bar(c, rbf, theta, x, none, &K_bar, false, x, none); break;
+    case 5: (void)ct_prim_gaussians(c, NULL, theta, x, x, x, 0, x, x, none, none); break;
+    }
+    ct_kernel_free(kernel);
+}
+
+/* Outputs that fit one matrix, given with a batch of 3. */
+static void refuse_batch(ct_call *c, int which)
+{
+    ct_view batch = ct_scratch(c, CT_F64, ct_shape3(3, 2, 2)),
+            row = ct_scratch(c, CT_F64, ct_shape3(1, 1, 2)), one = ct_scratch(c, CT_F64, ct_shape3(1, 1, 1)),
+            order = ct_scratch(c, CT_I64, ct_shape2(1, 2)), wide = ct_scratch(c, CT_F64, ct_shape3(3, 1, 4));
+    ct_prim_fill(c, batch, 1);
+    switch (which) {
+    case 0: ct_prim_qr(c, -1, batch, row); break;
+    case 1: ct_prim_qr_mul(c, true, batch, row, batch); break;
+    case 2: ct_prim_tri_rcond(c, batch, one); break;
+    case 3: ct_prim_eigen(c, batch, row); break;
+    case 4: ct_prim_getrf(c, batch, batch, order); break;
+    case 5: ct_prim_qr(c, -1, batch, ct_view_slice(wide, -1, 0, 4, 2)); break;
+    }
+}
+
 static void refuse(ct_call *c, int which)
 {
     ct_view none = ct_no_view(), a = ct_view_of(A), square = ct_view_block(a, 0, 3, 0, 3);
@@ -144,6 +183,15 @@ static void refuse(ct_call *c, int which)
     case 24: ct_prim_affine(c, a, a, out, out); break;
     case 25: ct_prim_affine(c, square, a, pile, out); break;
     case 26: ct_prim_affine(c, square, a, f32, out); break;
+    case 27: ct_prim_triangle(c, square, false, 0, out); break;
+    case 28: ct_prim_map1(c, CT_MAP1_COUNT, NULL, a, out); break;
+    case 29: ct_prim_map2(c, (ct_map2)-1, a, a, out); break;
+    case 30: ct_prim_reduce(c, (ct_reduction)3, a, ct_view_block(out, 0, 1, 0, 1)); break;
+    case 31: ct_prim_flag(c, (ct_domain)3, a, "x", "is not", none); break;
+    case 32: ct_more_out(c, 0, CT_F64, ct_shape0()); break;
+    case 33: assert_false(ct_require(c, false, CT_OK, "a refusal") || ct_call_fine(c)); break;
+    case 34: ct_require(c, false, CT_EINVAL, NULL); break;
+    default: which < 41 ? refuse_covariance(c, which - 35) : refuse_batch(c, which - 41);
     }
 }
 
@@ -178,6 +226,26 @@ static void every_mistake_has_words(void **state)
         "the matrices of a product do not fit",
         "does not broadcast to the result's shape",
         "a primitive was given f32 and f64",
+        "a triangle keeps the shape of its matrix",
+        "there is no function",
+        "there is no function",
+        "there is no function 3",
+        "needs a domain",
+        "a scope declares no outputs",
+        "a refusal",
+        "the format is NULL",
+        "program is NULL",
+        "program is NULL",
+        "the cotangent of the covariance matrix is NULL",
+        "a primitive was given f32 and f64",
+        "the cotangents must have the shapes of theta and X",
+        "program is NULL",
+        "tau must hold min(rows, columns) numbers",
+        "tau must hold min(rows, columns) numbers",
+        "the result must hold one number for each matrix",
+        "eigenvalues are (1, n) for each matrix",
+        "the order of the rows must be contiguous, with the batch of the factors",
+        "tau must hold min(rows, columns) numbers",
     };
     for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
         ct_call *c = ct_scope_open(tape, "mistake");
@@ -187,6 +255,30 @@ static void every_mistake_has_words(void **state)
             fail_msg("%d: %s: \"%s\" lacks \"%s\"", i, ct_status_name(s), ct_tape_message(tape), says[i]);
         ct_tape_reset(tape);
     }
+}
+
+/* Without A_bar, a C of any shape changes nothing; without C_bar, an A. */
+static void factors_that_are_not_needed(void **state)
+{
+    (void)state;
+    ct_tensor *out[2] = { ct_zeros(device, CT_F64, ct_shape3(1, 2, 2)),
+                          ct_zeros(device, CT_F64, ct_shape3(2, 1, 2)) };
+    ct_call *c = ct_scope_open(tape, "groups");
+    ct_view G = ct_view_reshape(ct_view_slice(ct_view_of(A), 0, 0, 1, 1), ct_shape3(2, 1, 2)),
+            none = ct_no_view(), q = ct_scratch(c, CT_I64, ct_shape1(2)),
+            groups = ct_scratch(c, CT_I64, ct_shape1(4)), far = ct_scratch(c, CT_F64, ct_shape3(7, 9, 5)),
+            ones = ct_scratch(c, CT_F64, ct_shape3(1, 2, 2)),
+            x_bar = ct_scratch(c, CT_F64, ct_shape3(2, 1, 2));
+    ct_prim_fill(c, q, 0);
+    ct_prim_fill(c, ones, 1);
+    ct_prim_group_by(c, q, groups);
+    ct_prim_grouped_gemm_bar(c, G, far, G, groups, none, ct_view_of(out[0])); /* Σ G_iᵀ G_i */
+    ct_prim_grouped_gemm_bar(c, far, ones, G, groups, x_bar, none);           /* G_i 1 */
+    ct_prim_copy(c, x_bar, ct_view_of(out[1]));
+    assert_ok(ct_scope_close(c), ct_tape_message(tape));
+    assert_elements(out[0], 0, 0, 4, 6, 6, 10); /* G = (0 1), (2 3) */
+    assert_elements(out[1], 0, 0, 1, 1, 5, 5);
+    ct_release(out[0]), ct_release(out[1]);
 }
 
 /* C = A Aᵀ + 3 I, its factor, and a solution with it: as gp writes it. */
@@ -258,6 +350,7 @@ static void a_scope_fails(void **state)
     assert_true(ct_tensor_item(x) == 7);
     ct_tape_reset(tape);
 
+    assert_int_equal(ct_scope_close(NULL), CT_EINVAL);
     c = ct_scope_open(NULL, "nowhere");
     assert_false(ct_call_fine(c));
     assert_null(ct_call_device(c));
@@ -343,6 +436,7 @@ int main(void)
         cmocka_unit_test(views_nest),
         cmocka_unit_test(views_that_are_not_there),
         cmocka_unit_test(every_mistake_has_words),
+        cmocka_unit_test(factors_that_are_not_needed),
         cmocka_unit_test(a_scope_computes),
         cmocka_unit_test(a_scope_fails),
         cmocka_unit_test(affine_starts_from_a_broadcast_matrix),

@@ -147,6 +147,11 @@ static void hessian_vector_products(void **state)
     assert_ok(ct_hvp(y, in, v, hv, 2), ct_tape_message(tape));
     assert_elements(ct_value(hv[0]), 1e-14, 0, 18, 12);
     assert_elements(ct_value(hv[1]), 1e-14, 0, 3, 0);
+    assert_ok(ct_hvp(y, in, v, v, 2), ct_tape_message(tape)); /* in the place of v, and of x */
+    assert_elements(ct_value(v[0]), 1e-14, 0, 18, 12);
+    ct_var place[] = { x, z };
+    assert_ok(ct_grad(y, (ct_var){ 0 }, place, place, 2, CT_GRAD_KEEP), ct_tape_message(tape));
+    assert_elements(ct_value(place[1]), 1e-14, 0, 1, 8);
     ct_var bad = constant(tensor0(device, 1));
     assert_status(ct_hvp(y, &x, &bad, hv, 1), CT_ESHAPE, "");
 }

@@ -65,6 +65,8 @@ static void too_large_is_refused_before_allocating(void **state)
     ct_release(y);
     ct_device_close(small);
     assert_true(ct_gp_bytes_needed(INT64_MAX, 3, CT_F64, true) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(1, 1, CT_BF16, false) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(1, 1, (ct_dtype)99, false) == UINT64_MAX);
     assert_true(ct_gp_bytes_needed(40000, 8, CT_F64, true) > (uint64_t)4 * 40000 * 40000);
     assert_true(ct_gp_bytes_needed(6000, 8, CT_F64, true) < (uint64_t)(0.54 * 8 * 6000 * 6000) + (64 << 20));
     assert_true(ct_gp_bytes_needed(1000, 8, CT_F32, false) < ct_gp_bytes_needed(1000, 8, CT_F64, false));

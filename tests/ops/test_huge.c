@@ -41,6 +41,8 @@ static void test_too_much(void **state)
     refused(ct_tril(spread(ct_shape2((int64_t)1 << 30, (int64_t)1 << 30)), 0), "tril");
     refused(ct_broadcast_to(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "broadcast_to");
     refused(ct_reshape(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "reshape");
+    assert_null(ct_zeros(device, CT_F64, ct_shape3(0, MOST, 2))); /* strides beyond any memory */
+    assert_int_equal(ct_last_status(device), CT_ESHAPE);
 }
 
 static void test_rows(void **state)
@@ -66,12 +68,33 @@ static void test_views(void **state)
     ct_tape_reset(tape);
 }
 
+/* A sum over nothing, a product without elements and triangles without rows take no time, however large the
+ * other extents. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    ct_tensor *none = ct_zeros(device, CT_F64, ct_shape3(2, 1, 0)),
+              *wide = assert_tensor(ct_tensor_broadcast(none, ct_shape3(2, MANY, 0)), device);
+    ct_var y = ct_sum_to(ct_constant(tape, wide), ct_shape3(2, 1, 1));
+    assert_ok(ct_check(y), ct_tape_message(tape));
+    assert_elements(ct_value(y), 0, 0, 0, 0);
+    ct_var T = ct_reshape(ct_constant(tape, wide), ct_shape3(MANY, 0, 0)); /* MANY triangles of 0 × 0 */
+    assert_int_equal(ct_var_shape(ct_tri_solve(T, ct_reshape(T, ct_shape2(0, 3)), 0)).dim[0], MANY);
+    ct_var x = ct_sum(ct_constant(tape, wide), 0, false); /* MANY × 0 */
+    assert_true(ct_shape_equal(ct_var_shape(ct_matmul(x, ct_matmul(ct_t(x), x))), ct_shape2(MANY, 0)));
+    assert_ok(ct_check(x), ct_tape_message(tape));
+    ct_release(none);
+    ct_release(wide);
+    ct_tape_reset(tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_views),
+        cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests_name("huge", tests, open_tape, close_tape);
 }

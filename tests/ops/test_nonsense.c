@@ -110,8 +110,18 @@ static void tapes(void **state)
     AGAIN(ct_hvp(y, &A, NULL, &bar, 1), "ct_hvp: v is NULL");
     AGAIN(ct_hvp(y, &A, &A, NULL, 1), "ct_hvp: hv is NULL");
     AGAIN(ct_hvp(y, &A, &A, &bar, 0), "ct_hvp: n = 0");
+    AGAIN(ct_hvp(y, &A, &A, &bar, INT32_MAX), "ct_hvp: n = 2147483647"); /* writes nothing */
     AGAIN(ct_hvp(y, &A, &none, &bar, 1), "ct_hvp: v[0] ");
     AGAIN(ct_hvp(y, &none, &A, &bar, 1), "x[0] is poisoned");
+    for (int k = 0; k < 3; k++) { /* the results are poisoned, not left as they were */
+        bar = A;
+        y = ct_sum(A, CT_ALL, false);
+        (void)(k == 0   ? ct_hvp(none, &A, &A, &bar, 1)
+               : k == 1 ? ct_hvp(y, &A, NULL, &bar, 1)
+                        : ct_grad(none, none, &A, &bar, 1, CT_GRAD_KEEP));
+        assert_null(ct_value(bar));
+        begin();
+    }
     AGAIN(ct_backward(q), "i64"), AGAIN(ct_backward(ct_sum(q, CT_ALL, false)), "i64");
 }
 
@@ -257,7 +267,7 @@ static void values(void **state)
         TAPE(ct_slice(A, 0, -1, 1, 1), "slice");
     TAPE(ct_unslice(A, 0, -1, 0, 1), "unslice"), TAPE(ct_unslice(A, 0, 1, 0, INT64_MAX), "unslice");
     TAPE(ct_clamp(A, 1, 0), "lo <= hi"), TAPE(ct_clamp(A, NAN, 0), "lo <= hi"),
-        TAPE(ct_polygamma(A, -1), "order");
+        TAPE(ct_polygamma(A, -1), "order"), TAPE(ct_polygamma(A, INT32_MAX), "order");
     TAPE(ct_cast(A, (ct_dtype)77), "dtype"), TAPE(ct_cast(A, CT_I64), "dtype"),
         TAPE(ct_huber(A, A, 0), "delta");
     TAPE(ct_huber(A, A, NAN), "delta"), TAPE(ct_tri_solve(A, A, 999), "flags"),
@@ -283,6 +293,15 @@ static void values(void **state)
         DEVICE(ct_zeros(device, CT_F64, shapes[i]), "shape"),
             DEVICE(ct_from(device, CT_F64, shapes[i], NULL), "shape");
     }
+    const ct_shape too_many = ct_shape3(0, INT64_MAX, 2); /* no elements, but no shape either */
+    DEVICE(ct_zeros(device, CT_F64, too_many), "shape");
+    ct_tensor *nothing = ct_zeros(device, CT_F64, ct_shape1(0));
+    TAPE(ct_reshape(ct_leaf(tape, nothing), too_many), "reshape");
+    DEVICE(ct_tensor_reshape(nothing, too_many), "reshape");
+    DEVICE(ct_tensor_reshape(nothing, ct_shape2(0, -1)), "reshape");
+    assert_true(
+        ct_shape_equal(ct_var_shape(ct_reshape(ct_leaf(tape, nothing), ct_shape2(-1, 3))), ct_shape2(0, 3)));
+    ct_release(nothing);
     assert_null(ct_factor_new(NULL, true));
     ct_factor_free(NULL);
 }
@@ -416,6 +435,7 @@ static void tensors(void **state)
     assert_null(ct_tensor_broadcast(NULL, ct_shape0()));
     ct_release(NULL);
     assert_null(ct_retain(NULL));
+    STATUS(ct_device_fail(device, CT_EINVAL, NULL), "the format is NULL");
 }
 
 static int setup(void **state)

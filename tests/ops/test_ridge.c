@@ -432,6 +432,29 @@ static void pushed_through_without_squares(void **unused)
     ct_device_close(device);
 }
 
+/* In a rule, a value that nothing recorded has no form either. */
+static ct_shape copied_shape(ct_call *c) { return ct_arg_shape(c, 0); }
+static void copied(ct_call *c) { ct_prim_copy(c, ct_arg(c, 0), ct_result(c)); }
+static void asking(ct_vjp *g)
+{
+    assert_int_equal(ct_ridge_form_of(ct_cast(ct_in(g, 0), CT_F32)), CT_RIDGE_AUTO);
+    ct_in_bar(g, 0, ct_out_bar(g));
+}
+
+static void no_form_in_a_rule(void **unused)
+{
+    (void)unused;
+    const ct_op op = { .name = "asking", .n_in = 1, .shape = copied_shape, .forward = copied, .vjp = asking };
+    ct_device *device = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *one = tensor0(device, 1);
+    ct_var x = ct_leaf(tape, one);
+    assert_ok(ct_backward(ct_apply(&op, &x, 1, NULL, 0)), ct_tape_message(tape));
+    ct_release(one);
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_bad_lambda_fails_alone),
         cmocka_unit_test(a_member_is_named_whoever_brings_the_batch),
         cmocka_unit_test(pushed_through_without_squares),
+        cmocka_unit_test(no_form_in_a_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

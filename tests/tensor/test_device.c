@@ -173,6 +173,23 @@ static void uses_the_applications_allocator(void **state)
     assert_int_equal(l.live, 0);
 }
 
+static void functions_that_are_not_there(void **state)
+{
+    (void)state;
+    const ct_allocator bad[] = { { NULL, ledger_release, NULL }, { ledger_alloc, NULL, NULL } };
+    for (int i = 0; i < 2; i++) {
+        ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .allocator = &bad[i] });
+        assert_int_equal(ct_device_status(dev), CT_EINVAL);
+        assert_string_equal(ct_message(dev), i ? "the allocator has no release function"
+                                               : "the allocator has no alloc function");
+        assert_null(ct_zeros(dev, CT_F64, ct_shape0()));
+        ct_device_close(dev);
+    }
+    ct_device *dev = ct_device_open("cpu");
+    ct_device_spread(dev, 3, NULL, NULL);
+    ct_device_close(dev);
+}
+
 static void visit(void *context, int64_t k) { ((int *)context)[k]++; }
 
 /* Calls every function on tensors, each time with the k-th allocation refused, for every k. Calls that return
@@ -251,6 +268,7 @@ int main(void)
         cmocka_unit_test(the_peak_is_kept),
         cmocka_unit_test(a_limit_refuses_and_names_the_bytes),
         cmocka_unit_test(uses_the_applications_allocator),
+        cmocka_unit_test(functions_that_are_not_there),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(modules),
     };

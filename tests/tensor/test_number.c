@@ -161,6 +161,10 @@ static void written(void **state)
     assert_string_equal(text, "nan");
     ct_number_write(-INFINITY, 17, text);
     assert_string_equal(text, "-inf");
+    double d;
+    assert_int_equal(ct_number_write(1, 17, NULL), 0);
+    assert_int_equal(ct_number_read(NULL, 3, &d), CT_NUMBER_NONE);
+    assert_int_equal(ct_number_read("1.5", 3, NULL), CT_NUMBER_NONE);
 }
 
 static void comma_locale(void **state)

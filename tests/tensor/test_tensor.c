@@ -147,6 +147,17 @@ static void wraps_without_a_copy(void **state)
     assert_null(ct_wrap(dev, CT_F64, ct_shape1(1), NULL, NULL, NULL));
     assert_null(ct_wrap(dev, CT_F64, ct_shape1(1), (char *)data + 4, NULL, NULL));
     assert_null(ct_wrap_strided(dev, CT_F64, ct_shape1(2), (int64_t[]){ -1 }, data, NULL, NULL));
+    const int64_t far = INT64_MAX / 16;
+    assert_null(ct_wrap_strided(dev, CT_F64, ct_shape2(3, 2), (int64_t[]){ far, 1 }, data, NULL, NULL));
+    assert_null(ct_wrap_strided(dev, CT_F64, ct_shape2(2, 2), (int64_t[]){ far, far }, data, NULL, NULL));
+    /* strides that nothing reads */
+    t = ct_wrap_strided(dev, CT_F64, ct_shape3(1, 2, 1), (int64_t[]){ INT64_MIN, 3, far }, data, NULL, NULL);
+    assert_elements(t, 0, 0, 1, 4);
+    ct_release(t);
+    t = ct_wrap_strided(dev, CT_F64, ct_shape2(100, 0), (int64_t[]){ far, -1 }, data, NULL, NULL);
+    v = ct_tensor_slice(t, 0, 50, 60, 7);
+    assert_true(ct_tensor_dim(v, 0) == 2 && ct_tensor_count(v) == 0);
+    ct_release(v), ct_release(t);
 }
 
 static void converts_and_copies(void **state)

@@ -107,6 +107,11 @@ static void far_away(void **state)
     assert_string_equal(text, "-inf");
     ct_time_write(1e12, text);
     assert_string_equal(text, "1000000000000");
+    double days = 1;
+    assert_int_equal(ct_time_write(1, NULL), 0);
+    assert_int_equal(ct_time_read(NULL, 7, &days), CT_TIME_NONE);
+    assert_true(isnan(days));
+    assert_int_equal(ct_time_read("2024-01", 7, NULL), CT_TIME_NONE);
 }
 
 int main(void)

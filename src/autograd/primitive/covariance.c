@@ -1,11 +1,16 @@
 /* The primitives that evaluate a covariance kernel's program and contract its derivatives. */
 #include "primitive.h"
 
+static bool is_program(ct_call *c, const ct_cov_program *program)
+{
+    return ct_require(c, program, CT_EINVAL, "the kernel's program is NULL: ct_kernel_program makes it");
+}
+
 /* No view for Z means the symmetric case. */
 static bool fits(ct_call *c, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
                  const ct_view *Z, const ct_view *K)
 {
-    if (!ct__one_dtype(c, theta, K) || !ct__one_dtype(c, X, K)) return false;
+    if (!is_program(c, program) || !ct__one_dtype(c, theta, K) || !ct__one_dtype(c, X, K)) return false;
     const ct_view *z = Z->storage || Z->ndim < 0 ? Z : X;
     return ct__one_dtype(c, z, K) &&
            ct_require(c, theta->ndim == 1 && theta->dim[0] == program->n_params, CT_ESHAPE,
@@ -31,19 +36,25 @@ static bool is_vector(const ct_view *v, int64_t n, ct_dtype dtype)
     return v->storage && v->ndim == 1 && v->dim[0] == n && v->dtype == dtype;
 }
 
+/* Whether `bar` is left out, or has the shape and dtype of x. */
+static bool is_bar(ct_call *c, const ct_view *bar, const ct_view *x)
+{
+    return (!bar->storage && bar->ndim >= 0) ||
+           (ct__one_dtype(c, bar, x) && ct_require(c, ct__same_shape(bar, x), CT_ESHAPE,
+                                                   "the cotangents must have the shapes of theta and X"));
+}
+
 void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
                             const ct_cov_bar *K_bar, bool add, ct_view theta_bar, ct_view X_bar)
 {
+    if (!ct_require(c, K_bar, CT_EINVAL, "the cotangent of the covariance matrix is NULL")) return;
     const ct_view *M = &K_bar->M, *u = &K_bar->u, *v = &K_bar->v;
     if (!fits(c, program, &theta, &X, &Z, M)) return;
     const bool vectors = (!u->storage && !v->storage) ||
                          (is_vector(u, M->dim[0], M->dtype) && is_vector(v, M->dim[1], M->dtype));
-    const bool outputs =
-        (!theta_bar.storage || (theta_bar.ndim == 1 && theta_bar.dim[0] == program->n_params)) &&
-        (!X_bar.storage || ct__same_shape(&X_bar, &X));
     if (ct_require(c, vectors && !(K_bar->lower && Z.storage), CT_ESHAPE,
                    "the vectors of a cotangent must fit its rows and columns") &&
-        ct_require(c, outputs, CT_ESHAPE, "the cotangents must have the shapes of theta and X"))
+        is_bar(c, &theta_bar, &theta) && is_bar(c, &X_bar, &X))
         CT__DO(c, covariance_bar, program, &theta, &X, ct__given(&Z), K_bar, add, ct__wanted(&theta_bar),
                ct__wanted(&X_bar));
 }
@@ -52,6 +63,7 @@ bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta,
                        ct_view noise, double tolerance, ct_view alpha, ct_view diagonal, ct_view theta_bar,
                        ct_view noise_bar)
 {
+    if (!is_program(c, program)) return false;
     const ct_view *all[] = { &X, &theta, &r, &noise, &alpha, &diagonal, &theta_bar, &noise_bar };
     const int64_t n = ct__dim(&X, -2), P = program->n_params,
                   last[] = { program->input_dims, P, n, n, n, n, P, n };

@@ -57,6 +57,13 @@ bool ct__square(ct_call *c, const ct_view *v)
                       "a primitive was given matrices that are not square");
 }
 
+/* f is one of `count` functions; `header` lists them. */
+static bool is_function(ct_call *c, unsigned f, unsigned count, const char *header)
+{
+    return f < count ||
+           ct_require(c, false, CT_EINVAL, "there is no function %u, %s has %u", f, header, count);
+}
+
 /* -- elements -------------------------------------------------------------------------------------------- */
 
 void ct_prim_copy(ct_call *c, ct_view src, ct_view dst)
@@ -83,7 +90,7 @@ void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_vie
     static const double none[2] = { 0, 0 };
     ct_view room;
     x = spread_to(c, x, out, &room);
-    if (x) CT__DO(c, map1, f, p ? p : none, x, out);
+    if (x && is_function(c, f, CT_MAP1_COUNT, "maps.h")) CT__DO(c, map1, f, p ? p : none, x, out);
 }
 
 void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
@@ -91,7 +98,7 @@ void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view
     ct_view room[2];
     a = spread_to(c, a, out, &room[0]);
     b = spread_to(c, b, out, &room[1]);
-    if (a && b) CT__DO(c, map2, f, a, b, out);
+    if (a && b && is_function(c, f, CT_MAP2_COUNT, "maps.h")) CT__DO(c, map2, f, a, b, out);
 }
 
 void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out)
@@ -112,7 +119,7 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
-    if (!ct__one_floating(c, &x, &out)) return;
+    if (!ct__one_floating(c, &x, &out) || !is_function(c, f, CT_REDUCE_LOGSUMEXP + 1, "maps.h")) return;
     while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
@@ -143,8 +150,8 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     const bool kept = out.ndim >= 0 && !out.storage;
     if (!ct__one_dtype(c, &x, kept ? &x : &out)) return;
     if (!(kept ? one_column(c, &x) : ct__spread_batch(c, &x, &out))) return;
-    if (!ct_require(c, what && why && ct__dim(&x, -1) == 1, CT_EINVAL,
-                    "ct_prim_flag needs a message, and a column for each member"))
+    if (!ct_require(c, what && why && ct__dim(&x, -1) == 1 && (unsigned)domain <= CT_FINITE, CT_EINVAL,
+                    "ct_prim_flag needs a domain, a message, and a column for each member"))
         return;
     /* If an earlier factorisation may have made x not finite, and the device reports that only later, its own
      * message is used. */
@@ -226,6 +233,6 @@ void ct_prim_grouped_gemm_bar(ct_call *c, ct_view A, ct_view C, ct_view G, ct_vi
     if (!are_groups(c, &groups, N, M) || !is_pile(c, &G, &G, N, I, K)) return;
     if (to_A && (!is_pile(c, &A_bar, &G, N, I, J) || !is_pile(c, &C, &G, M, J, K))) return;
     if (to_C && (!is_pile(c, &A, &G, N, I, J) || !is_pile(c, &C_bar, &G, M, J, K))) return;
-    CT__DO(c, grouped_gemm_bar, ct__given(&A), ct__given(&C), &G, &groups, ct__wanted(&A_bar),
+    CT__DO(c, grouped_gemm_bar, to_C ? &A : NULL, to_A ? &C : NULL, &G, &groups, ct__wanted(&A_bar),
            ct__wanted(&C_bar));
 }

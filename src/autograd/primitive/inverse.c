@@ -39,7 +39,8 @@ void ct_prim_potri(ct_call *c, ct_view A, ct_view A_inv)
 void ct_prim_getrf(ct_call *c, ct_view A, ct_view LU, ct_view order)
 {
     if (!match_square(c, &A, &LU) || !orders(c, &order, &LU)) return;
-    if (ct_require(c, order.ndim == LU.ndim - 1 && ct__is_contiguous(&order), CT_ESHAPE,
+    const ct_view column = ct_view_unsqueeze(order, -1);
+    if (ct_require(c, ct__one_batch(&column, &LU) && ct__is_contiguous(&order), CT_ESHAPE,
                    "the order of the rows must be contiguous, with the batch of the factors"))
         CT__DO(c, getrf, &A, &LU, &order, ct__call_failure(c));
 }

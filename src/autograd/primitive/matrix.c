@@ -92,7 +92,8 @@ void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B
 
 void ct_prim_triangle(ct_call *c, ct_view src, bool upper, int64_t k, ct_view dst)
 {
-    if (ct__one_dtype(c, &src, &dst) && ct__spread_batch(c, &src, &dst))
+    if (ct__one_dtype(c, &src, &dst) && ct__spread_batch(c, &src, &dst) &&
+        ct_require(c, ct__same_shape(&src, &dst), CT_ESHAPE, "a triangle keeps the shape of its matrix"))
         CT__DO(c, triangle, &src, upper, k, &dst);
 }
 
@@ -107,7 +108,7 @@ void ct_prim_eigen(ct_call *c, ct_view A, ct_view w)
 {
     if (ct__one_dtype(c, &A, &w) && ct__square(c, &A) &&
         ct_require(c,
-                   A.ndim == w.ndim && ct__dim(&w, -2) == 1 && ct__dim(&w, -1) == ct__dim(&A, -1) &&
+                   ct__one_batch(&A, &w) && ct__dim(&w, -2) == 1 && ct__dim(&w, -1) == ct__dim(&A, -1) &&
                        ct__is_contiguous(&A) && ct__is_contiguous(&w),
                    CT_ESHAPE, "eigenvalues are (1, n) for each matrix, both contiguous"))
         CT__DO(c, eigen, &A, &w, ct__call_failure(c));
@@ -119,8 +120,8 @@ static bool are_reflectors(ct_call *c, const ct_view *A, const ct_view *tau)
     const int64_t m = ct__dim(A, -2), n = ct__dim(A, -1);
     return ct__one_dtype(c, A, tau) &&
            ct_require(c,
-                      A->ndim >= 2 && tau->ndim >= 2 && ct__dim(tau, -2) == 1 &&
-                          ct__dim(tau, -1) == (m < n ? m : n),
+                      ct__one_batch(A, tau) && ct__dim(tau, -2) == 1 && ct__dim(tau, -1) == (m < n ? m : n) &&
+                          ct__is_contiguous(tau),
                       CT_ESHAPE, "tau must hold min(rows, columns) numbers for each matrix, contiguous");
 }
 
@@ -140,7 +141,7 @@ void ct_prim_qr_mul(ct_call *c, bool trans, ct_view A, ct_view tau, ct_view C)
 void ct_prim_tri_rcond(ct_call *c, ct_view R, ct_view out)
 {
     if (ct__one_dtype(c, &R, &out) && ct__square(c, &R) &&
-        ct_require(c, out.ndim == R.ndim && ct__dim(&out, -1) == 1 && ct__dim(&out, -2) == 1, CT_ESHAPE,
+        ct_require(c, ct__one_batch(&R, &out) && ct__dim(&out, -1) == 1 && ct__dim(&out, -2) == 1, CT_ESHAPE,
                    "the result must hold one number for each matrix"))
         CT__DO(c, tri_rcond, &R, &out);
 }

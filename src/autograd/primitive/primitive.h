@@ -28,6 +28,13 @@ bool ct__spread_batch(ct_call *c, ct_view *v, const ct_view *out);
 /* v is a square matrix, or a batch of them. */
 bool ct__square(ct_call *c, const ct_view *v);
 
+/* Whether a and b have the same batch dimensions, all but the last two. */
+static inline bool ct__one_batch(const ct_view *a, const ct_view *b)
+{
+    return a->ndim >= 2 && a->ndim == b->ndim &&
+           !memcmp(a->dim, b->dim, (size_t)(a->ndim - 2) * sizeof *a->dim);
+}
+
 /* An optional view in the form that backends take: NULL if left out. */
 static inline const ct_view *ct__given(const ct_view *v) { return v->storage ? v : NULL; }
 static inline ct_view *ct__wanted(ct_view *v) { return v->storage ? v : NULL; }

@@ -20,7 +20,7 @@ ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], i
 
 uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {
-    if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX) return UINT64_MAX;
+    if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX || (unsigned)dtype > CT_F32) return UINT64_MAX;
     uint64_t size = dtype == CT_F32 ? 4 : 8, rows = (uint64_t)n, cols = (uint64_t)d;
     if (rows && (cols + 64) > UINT64_MAX / 64 / rows) return UINT64_MAX;
     /* a packed triangle or a small square, and the larger of two panels: the sweep's, and that of contraction

@@ -273,6 +273,6 @@ ct_ridge_form ct_ridge_form_of(ct_var P)
     ct_tape *tape = P.tape;
     if (!tape || tape->status || P.epoch != tape->epoch || P.index >= tape->n) return CT_RIDGE_AUTO;
     const ct_node *node = &tape->node[P.index];
-    if (node->op == &ct_op_cast) node = &tape->node[node->in[0]]; /* computed in f64 */
+    if (node->op == &ct_op_cast && node->n_in) node = &tape->node[node->in[0]]; /* computed in f64 */
     return node->op == &ridge_op && node->attr ? *(const ct_ridge_form *)node->attr : CT_RIDGE_AUTO;
 }

@@ -27,7 +27,8 @@ static int64_t flag_member(const ct__job *job, void *const *data)
 ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
                        ct_view *out, ct_failure *failure)
 {
-    if (x->ndim == 2 && !outside(domain, x->dtype, x->data, x->dim[0], x->stride[0])) return CT_OK;
+    if (!ct__count(x) || (x->ndim == 2 && !outside(domain, x->dtype, x->data, x->dim[0], x->stride[0])))
+        return CT_OK;
     ct__job job = {
         .flags = (unsigned)domain, .failure = failure, .member = flag_member, .what = what, .why = why
     };

@@ -14,7 +14,7 @@ static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, co
                          const ct__matrix *b, const void *y, double beta, const ct__matrix *c, void *z)
 {
     const int64_t depth = a->cols, step_x = a->cs, step_y = b->rs;
-    for (int64_t i = 0; i < c->rows; i++)
+    for (int64_t i = 0; i < c->rows && c->cols; i++)
         for (int64_t j = 0; j < c->cols; j++) {
             int64_t at_x = i * a->rs, at_y = j * b->cs;
             double sum = 0;

@@ -103,7 +103,7 @@ static void reduce_part(const reduction *r, pass f, int64_t d, int64_t n, const 
                         const double *shift, double *result)
 {
     const ct__axis *a = &r->over[d];
-    if (n == 0 || (d == r->reduced - 1 && n <= (r->columns ? CT__REDUCE_ROWS : CT__REDUCE_LEAF))) {
+    if (d == r->reduced - 1 && n <= (r->columns ? CT__REDUCE_ROWS : CT__REDUCE_LEAF)) {
         reduce_leaf(r, f, n, x, width, shift, result);
     } else if (n == 1) {
         reduce_part(r, f, d + 1, a[1].dim, x, width, shift, result);
@@ -179,6 +179,7 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_vi
             ct__axis_insert(r.keep, &r.kept, (ct__axis){ x->dim[d], { x->stride[d], out->stride[d] } });
         }
     }
+    if (!inputs) return ct__cpu_fill(dev, out, f == CT_REDUCE_SUM ? 0 : -INFINITY);
     if (!r.kept) r.keep[r.kept++].dim = 1;
     if (!r.reduced) r.over[r.reduced++].dim = 1;
     ct__axis_merge(r.keep, &r.kept);
@@ -186,13 +187,13 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_vi
     const ct__axis *last = &r.keep[r.kept - 1], *inner = &r.over[r.reduced - 1];
     r.columns = last->dim > 1 && (inner->dim == 1 || last->stride[0] < inner->stride[0]);
 
-    const int64_t most = r.columns || !inputs ? CT__REDUCE_WIDTH : CT__REDUCE_PIECE / inputs;
+    const int64_t most = r.columns ? CT__REDUCE_WIDTH : CT__REDUCE_PIECE / inputs;
     r.block = ct__min(last->dim, ct__max(1, ct__min(most, CT__REDUCE_WIDTH)));
     const int64_t units = outputs / last->dim * ((last->dim + r.block - 1) / r.block);
     const int64_t pieces = units < CT__REDUCE_UNITS ? inputs * r.block / CT__REDUCE_PIECE : 1;
     r.pieces = (int)ct__min(ct__min(pieces, CT__REDUCE_PIECES), r.over[0].dim);
     r.team = ct__team(dev, dev->threads);
-    if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * CT__REDUCE_PIECE / inputs) {
+    if (r.pieces > 1 || dev->threads < 2 || outputs <= 2 * CT__REDUCE_PIECE / inputs) {
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     } else {
 #pragma omp parallel for schedule(static) num_threads(r.team)

@@ -109,7 +109,7 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
 
 ct_number ct_number_read(const char *text, size_t size, double *value)
 {
-    return read_number(text, size, '.', -1, value);
+    return text && value ? read_number(text, size, '.', -1, value) : CT_NUMBER_NONE;
 }
 
 ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value)
@@ -119,6 +119,7 @@ ct_number ct__number_read(const char *text, size_t size, char decimal, int group
 
 size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
 {
+    if (!text) return 0;
     if (!isfinite(value))
         return (size_t)snprintf(text, CT_NUMBER_TEXT, "%s",
                                 isnan(value) ? "nan"

@@ -88,11 +88,12 @@ static bool zone(scan *s, int *minutes, bool *possible)
 
 ct_time ct_time_read(const char *text, size_t size, double *days)
 {
-    scan s = { text, text + size };
+    scan s = { text, text ? text + size : text };
     int year = 0, month = 0, day = 1, hour = 0, minute = 0, second = 0, ahead = 0;
     double part = 0;
     bool possible = true;
-    *days = NAN;
+    if (days) *days = NAN;
+    if (!text || !days) return CT_TIME_NONE;
     const bool before = accept(&s, '-'), longer = before || accept(&s, '+');
     if (!digits(&s, longer ? 6 : 4, &year) || !accept(&s, '-') || !digits(&s, 2, &month)) return CT_TIME_NONE;
     if (before) year = -year;
@@ -117,6 +118,7 @@ ct_time ct_time_read(const char *text, size_t size, double *days)
 size_t ct_time_write(double days, char text[CT_TIME_TEXT])
 {
     const double farthest = 365e6; /* years of six digits */
+    if (!text) return 0;
     if (!(fabs(days) < farthest)) return ct_number_write(days, 17, text);
     int64_t day = (int64_t)floor(days), ms = llround((days - floor(days)) * 86400e3);
     day += ms / 86400000;
