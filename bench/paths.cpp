@@ -35,7 +35,7 @@ static void run(void *context)
     ct__job b = ct__make_job(w->dev, 1, &t, &m);
     int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->view.data;
     ct_status s = ct_copy(w->A, w->factors);
-    if (w->what != POTRF) m = ct__turned(m);
+    if (w->what != POTRF) m = ct__transposed(m);
     if (!s && w->what == POTRF) s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, failed);
     if (!s && w->what == GETRF) s = (w->looped ? ct__lu_looped : ct__lu_batched)(b, m, pivots, failed);
     if (!s && w->what == GEQRF) /* tau in the place of pivots */

@@ -6,7 +6,7 @@
  * process but the root, and as sent by the root once for each of them; a reduction the other way round.
  * MPI_Allreduce counts its payload once in both.
  *
- * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes a second) in the environment make a broadcast to s - 1
+ * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes per second) in the environment make a broadcast to s - 1
  * others take ceil(log2 s) latencies and the payload over the bandwidth, from when the root sends it. A
  * process receives one message at a time. */
 #include <mpi.h>

@@ -1,6 +1,7 @@
 /* ctgp fit: the columns that it learns. */
 #include "fit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,22 @@ static int find_targets(settings *s, const frame *f)
     return GO_ON;
 }
 
+/* Each target has a number. In the first reading of the table text counts as missing. */
+static int check_numbers(const settings *s, const frame *f)
+{
+    for (int64_t j = 0; j < s->n_targets; j++) {
+        const int64_t col = ct_table_find(f->table, s->targets[j]), rows = ct_table_rows(f->table);
+        int64_t i = 0;
+        while (i < rows && isnan(ct_table_at(f->table, i, col))) i++;
+        if (i < rows) continue;
+        return fail(CODE_DATA,
+                    "%s: the target '%s' has no number in any row: write classes or dates as numbers, or "
+                    "name another column",
+                    f->path, s->targets[j]);
+    }
+    return GO_ON;
+}
+
 /* The names of the features, the first target, the noise's column or NULL, and the other targets. They point
  * into the table. */
 static int choose_columns(settings *s, const frame *f, const char **names, int64_t *n_features)
@@ -102,6 +119,7 @@ static int choose_columns(settings *s, const frame *f, const char **names, int64
     int64_t n = 0;
     const char *told = noise_column(s->gp.noise, s->noise_name);
     int result = find_targets(s, f);
+    if (result == GO_ON) result = check_numbers(s, f);
     int64_t noise = told && result == GO_ON ? frame_column(f, told) : -1;
     if (result == GO_ON && told && noise < 0) result = CODE_DATA;
     if (result == GO_ON && told && is_target(s, f, noise))
@@ -175,7 +193,7 @@ static const char *says_nothing(const frame *f, int64_t col, char text[96])
         snprintf(text, 96, "has no other text than '%.40s': it is left out", c->levels[0]);
     else if (ct_table_names_rows(f->table, col))
         snprintf(text, 96,
-                 "has %lld texts, nearly one a row: it is left out; --features or --categorical keeps it",
+                 "has %lld texts, nearly one per row: it is left out; --features or --categorical keeps it",
                  (long long)c->n_levels);
     else
         return NULL;

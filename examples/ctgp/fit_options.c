@@ -193,7 +193,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &w.precision },
         { "--restarts", "R",
           "further starts from random parameters (default 0; 4 for a period without a start)", &w.restarts },
-        { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &w.iterations },
+        { "--max-iter", "I", "iterations per start (default 200 for lbfgs, 1000 for adam)", &w.iterations },
         { "--seed", "S", "seed of the random starts and of drawn rows (default 0)", &w.seed },
         { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
           &w.fraction },

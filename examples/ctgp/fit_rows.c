@@ -62,14 +62,13 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
                     bool missing, held *h, int64_t *all)
 {
     char quoted[OPTION_NAME];
-    for (int64_t j = 0; j < d + targets; j++) {
-        const int64_t col = cols[j < d ? j : fit_place(d, j - d)];
-        int result = frame_complete(f, &col, 1);
+    for (int64_t j = 0; j < d; j++) {
+        int result = frame_complete(f, &cols[j], 1);
         if (result != GO_ON) return result;
-        const char *name = ct_table_name(f->table, col);
+        const char *name = ct_table_name(f->table, cols[j]);
         if (f->n_rows == 0)
-            return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
-                        j < d ? "; leave it out: --drop " : "", j < d ? option_name(name, quoted) : "");
+            return fail(CODE_DATA, "%s: column '%s' has no value in any row; leave it out: --drop %s",
+                        f->path, name, option_name(name, quoted));
     }
     int result = complete(f, cols, d, targets, missing);
     if (result != GO_ON) return result;

@@ -92,7 +92,7 @@ int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required
 typedef struct prediction {
     frame data;             /* rows whose inputs are complete     */
     ct_transform transform; /* z = g(y) */
-    double *mean, *std;     /* one a chosen row, of a new observation's z */
+    double *mean, *std;     /* one for each chosen row, of a new observation's z */
     int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Points of a curve, about one a pixel. */
+/* Points of a curve, about one per pixel. */
 enum { CURVE = 301 };
 
 typedef struct effect {

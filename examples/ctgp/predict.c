@@ -35,18 +35,28 @@ static int add_band(const char *flag, const char *text, band b, band *bands, int
     return GO_ON;
 }
 
+/* Writes p, or 100 p, with the fewest digits, but at least 12, that tell it from any other p. */
+static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
+{
+    char share[CT_NUMBER_TEXT + 4];
+    double read = NAN;
+    for (int digits = 12; digits <= 17 && read != p; digits++) {
+        ct_number_write(percent ? 100 * p : p, digits, text);
+        const int size = snprintf(share, sizeof share, "%s%s", text, percent ? "e-2" : "");
+        ct_number_read(share, (size_t)size, &read);
+    }
+}
+
 /* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
 static int add_bands(const char *flag, const char *text, bool level, band *bands, int64_t *n)
 {
-    double p;
+    double p = NAN;
+    char number[CT_NUMBER_TEXT];
     int result = parse_share(flag, text, &p);
+    write_share(p, level, number);
     for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
         band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
-        snprintf(b.name, sizeof b.name, "%s%.12g",
-                 !level     ? "q"
-                 : side < 0 ? "lower"
-                            : "upper",
-                 level ? 100 * p : p);
+        snprintf(b.name, sizeof b.name, "%s%s", !level ? "q" : side < 0 ? "lower" : "upper", number);
         if (level || side > 0) result = add_band(flag, text, b, bands, n);
     }
     return result;
@@ -175,33 +185,66 @@ static void print_scores(const model_file *m, const prediction *p, bool as_json,
     if (as_json) json_end(&j, several);
 }
 
+/* What a command line asks for. */
+typedef struct request {
+    const char *paths[2]; /* the model, the table */
+    const char *output, *out, *device_name, *keep, *as_json;
+    ct_csv_options how;
+    band *bands; /* [n] */
+    int64_t n;
+} request;
+
 /* Predicts all outputs, and reads the table once. */
-static int predict_all(const model_file *m, const char *path, const ct_csv_options *how, prediction *p)
+static int predict_all(const model_file *m, const request *r, prediction *p)
 {
     source t;
-    int result = source_open(&t, m->device, path);
-    for (int64_t j = 0; j < m->n && result == GO_ON; j++) result = prediction_make(&p[j], m->gp[j], &t, how);
+    int result = source_open(&t, m->device, r->paths[1]);
+    for (int64_t j = 0; j < m->n && result == GO_ON; j++)
+        result = prediction_make(&p[j], m->gp[j], &t, &r->how);
     source_close(&t);
+    return result;
+}
+
+static int answer(request *r)
+{
+    const char *out = r->out ? r->out : "-";
+    model_file m;
+    prediction *p = NULL;
+    text_columns kept = { 0 };
+    int result = model_open(&m, r->device_name, r->paths[0], r->output, false);
+    if (result == GO_ON) add_median(m.gp[0], r->bands, &r->n);
+    if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
+        result = fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
+    if (result == GO_ON) result = predict_all(&m, r, p);
+    if (result == GO_ON) result = frame_keep(&p->data, r->keep, &kept);
+    if (result == GO_ON) result = write_rows(&m, p, &kept, r->bands, r->n, out);
+    if (result == GO_ON) {
+        frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
+        print_scores(&m, p, r->as_json != NULL, is_standard(out) ? stderr : stdout);
+    }
+    text_columns_free(&kept);
+    for (int64_t j = 0; j < m.n && p; j++) prediction_free(&p[j]);
+    free(p);
+    model_close(&m);
     return result;
 }
 
 int run_predict(int argc, char **argv)
 {
-    const char *output = NULL, *out = NULL, *device_name = NULL, *as_json = NULL, *paths[2], *levels = NULL,
-               *quantiles = NULL, *keep = NULL;
+    const char *levels = NULL, *quantiles = NULL;
     dialect d = { 0 };
-    ct_csv_options how;
+    request r = { .output = NULL };
     const option options[] = {
-        { "--out", "FILE.csv", "where to write; standard output unless given, or for -", &out },
+        { "--out", "FILE.csv", "where to write; standard output unless given, or for -", &r.out },
         { "--level", "P,...", "intervals to write: columns lower95, upper95 for 0.95, the default", &levels },
         { "--quantiles", "P,...", "quantiles to write: column q0.1 for 0.1", &quantiles },
         { "--keep", "A,B*,...", "columns of DATA.csv to write before them, as they are written there",
-          &keep },
+          &r.keep },
         DIALECT_OPTIONS(d),
-        OUTPUT_OPTION(output),
+        OUTPUT_OPTION(r.output),
         UNSEEN_OPTION(d),
-        DEVICE_OPTION(device_name),
-        { "--json", NULL, "the score as JSON", &as_json },
+        DEVICE_OPTION(r.device_name),
+        { "--json", NULL, "the score as JSON", &r.as_json },
     };
     const command c = {
         .name = "predict",
@@ -219,37 +262,13 @@ int run_predict(int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
-    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
-    band *bands = NULL;
-    int64_t n = 0;
-    if (result == GO_ON) result = read_bands(levels ? levels : "0.95", quantiles, &bands, &n);
-    if (result != GO_ON) {
-        free(bands);
-        return result;
-    }
-    if (!out) out = "-";
-    model_file m;
-    prediction *p = NULL;
-    text_columns kept = { 0 };
-    how.texts = keep != NULL;
-    result = model_open(&m, device_name, paths[0], output, false);
-    if (result == GO_ON) add_median(m.gp[0], bands, &n);
-    if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
-        result = fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
-    if (result == GO_ON) result = predict_all(&m, paths[1], &how, p);
-    if (result == GO_ON) result = frame_keep(&p->data, keep, &kept);
-    if (result == GO_ON) result = write_rows(&m, p, &kept, bands, n, out);
-    if (result == GO_ON) {
-        frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
-        print_scores(&m, p, as_json != NULL, is_standard(out) ? stderr : stdout);
-    }
-    free(bands);
-    text_columns_free(&kept);
-    for (int64_t j = 0; j < m.n && p; j++) prediction_free(&p[j]);
-    free(p);
-    model_close(&m);
+    int result = parse_arguments(&c, argc, argv, r.paths);
+    if (result == GO_ON) result = parse_dialect(&d, &r.how);
+    if (result == GO_ON) result = keep_apart("--out", r.out, "MODEL", r.paths[0]);
+    if (result == GO_ON) result = keep_apart("--out", r.out, "DATA.csv", r.paths[1]);
+    if (result == GO_ON) result = read_bands(levels ? levels : "0.95", quantiles, &r.bands, &r.n);
+    r.how.texts = r.keep != NULL;
+    if (result == GO_ON) result = answer(&r);
+    free(r.bands);
     return result;
 }

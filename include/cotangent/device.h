@@ -79,7 +79,7 @@ CT_API const char *ct_device_description(const ct_device *device);
 CT_API const char *ct_device_name(const ct_device *device);
 
 /* Whether the device computes asynchronously, as a GPU does. Reading a value then waits for it. */
-CT_API bool ct_device_computes_late(const ct_device *device);
+CT_API bool ct_device_is_asynchronous(const ct_device *device);
 
 /* -- several devices at once -- */
 

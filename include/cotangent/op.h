@@ -93,7 +93,7 @@ CT_API ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
 /* v itself if it is contiguous, else a copy in scratch. No view if memory is exhausted, as above. */
 CT_API ct_view ct_contiguous(ct_call *c, ct_view v);
 /* The only element of v, as a double; NaN if the call has failed. Waits for the device: see
- * ct_device_computes_late. */
+ * ct_device_is_asynchronous. */
 CT_API double ct_call_item(ct_call *c, ct_view v);
 /* A tensor that holds v's elements and outlives the call; the caller releases it. NULL if the call has
  * failed. */

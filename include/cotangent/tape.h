@@ -87,6 +87,7 @@ CT_API ct_status ct_backward(ct_var y);
 /* The cotangent of v, borrowed until the next reset; NULL if none arrived. */
 CT_API ct_tensor *ct_cotangent(ct_var v);
 
+/* May be combined; other bits are CT_EINVAL. */
 typedef enum ct_grad_flags {
     CT_GRAD_FREE = 0,   /* free intermediates as the sweep passes them                         */
     CT_GRAD_KEEP = 1,   /* keep them for another sweep                                         */

@@ -263,6 +263,9 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     ct_status s = CT_EINVAL;
     if (n < 0)
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
+    else if ((unsigned)flags & ~(unsigned)(CT_GRAD_KEEP | CT_GRAD_RECORD))
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: unknown flags %#x: CT_GRAD_KEEP, CT_GRAD_RECORD or both",
+                     (unsigned)flags);
     else if (n && (!x || !x_bar))
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
                      x ? "x_bar" : "x", n);

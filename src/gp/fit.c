@@ -28,7 +28,7 @@ static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
             "in full precision");
     if (gp->n < 2)
         return ct_device_fail(gp->device, CT_EINVAL,
-                              "ct_gp_fit: one row cannot tell the parameters: give at least 2");
+                              "ct_gp_fit: one row does not determine the parameters: give at least 2");
     return CT_OK;
 }
 
@@ -188,9 +188,9 @@ static void run_beside(void *context, int64_t k)
     ct_device_close(device);
 }
 
-/* Whether a fit of a group has failed. Then all fits end, because the processes must not continue with
- * different ones. */
-static bool is_lost(ct__fit *fits, int64_t count)
+/* If a fit of a group has failed, fails all fits, because the processes must not continue with different
+ * ones. Returns whether one has failed. */
+static bool fail_together(ct__fit *fits, int64_t count)
 {
     ct__fit *lost = NULL;
     for (int64_t i = 0; i < count && !lost; i++)
@@ -223,10 +223,10 @@ static void run_all(ct__fit *fits, int64_t count)
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
     if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
-        for (int k = 0; k < starts && !fits[i].beside && !is_lost(fits, count) && !fits[i].status &&
-                        !fits[i].gate->stopped;
-             k++)
+        for (int k = 0; k < starts && !fits[i].beside; k++) {
+            if (fail_together(fits, count) || fits[i].status || fits[i].gate->stopped) break;
             ct__fit_run_start(&fits[i], fits[i].gp, k);
+        }
 }
 
 static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options *o)
@@ -277,7 +277,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
     }
     for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
     run_all(fits, count);
-    is_lost(fits, count);
+    fail_together(fits, count);
     char message[512]; /* the first failure's, whatever fails after it */
     for (int64_t i = 0; i < count; i++) {
         s = conclude(&fits[i]);

@@ -111,26 +111,28 @@ static ct_status read_bar(ct_var v, double *out)
     return bar ? ct__gp_read(bar, out) : CT_OK;
 }
 
-/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC if there is no
- * factor. */
+/* The objective of the standardised problem, without priors. */
+static ct_var objective(ct_gp *gp, ct__goal goal, const ct__graph *g, double jitter)
+{
+    const ct_kernel *k = gp->kernel;
+    const ct__grid grid = ct__gp_grid(gp);
+    const ct_var theta = g->theta, X = g->X, r = g->residual, noise = g->variance;
+    if (gp->trend) return ct__gp_restricted(k, theta, X, r, noise, ct_constant(gp->tape, gp->H));
+    if (gp->shared) return ct_outputs_nlml_shared(k, theta, X, ct_constant(gp->tape, gp->shared), noise);
+    if (goal.precision == CT_PRECISION_MIXED)
+        return ct__gp_nlml_mixed(k, theta, X, r, noise, goal.draw, &gp->mixed);
+    if (goal.objective == CT_OBJECTIVE_LOO) return ct_gp_loo_nlpd(k, theta, X, r, noise);
+    if (gp->in_grid) return ct__joint_nlml(gp, theta, r, g->noise, jitter);
+    return grid.group ? ct__gp_nlml_on(&grid, k, theta, X, r, noise) : ct_gp_nlml(k, theta, X, r, noise);
+}
+
+/* One rung: the objective and its gradient in s. CT_ENUMERIC if there is no factor. */
 static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
                          double *gradient)
 {
     ct_tape_reset(gp->tape);
     ct__graph g = build(gp, s, jitter, gradient != NULL);
-    const ct__grid grid = ct__gp_grid(gp);
-    bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
-    ct_var v =
-        goal.factor ? (ct_var){ 0 }
-        : gp->trend ? ct__gp_restricted(gp->kernel, g.theta, g.X, g.residual, g.variance,
-                                        ct_constant(gp->tape, gp->H))
-        : gp->shared
-            ? ct_outputs_nlml_shared(gp->kernel, g.theta, g.X, ct_constant(gp->tape, gp->shared), g.variance)
-        : gp->in_grid && !mixed && !loo ? ct__joint_nlml(gp, g.theta, g.residual, g.noise, jitter)
-        : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
-        : grid.group ? ct__gp_nlml_on(&grid, gp->kernel, g.theta, g.X, g.residual, g.variance)
-        : loo        ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
-                     : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
+    const ct_var v = goal.factor ? (ct_var){ 0 } : objective(gp, goal, &g, jitter);
     *value = goal.factor ? factorise(gp, &g) : ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;

@@ -16,8 +16,6 @@ static ct_var product(ct_var x, ct_var W, unsigned flags)
     return ct_apply(&ct_op_blockdiag_linear, (ct_var[]){ x, W }, 2, flags ? &flags : NULL, sizeof flags);
 }
 
-static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
-
 /* The m blocks of t (B, m n) as a batch (m, B, n) */
 static ct_view blocks(ct_view t, int64_t m, int64_t n)
 {
@@ -38,7 +36,7 @@ static ct_shape shape(ct_call *c)
     if (!ct_require(c, x.ndim == 2 && W.ndim == 3, CT_ESHAPE,
                     "wanted x (B, M F) and W (M, G, F), a matrix and a batch of them"))
         return ct_shape0();
-    bool plain = flags_of(ct_attr(c)) & PLAIN;
+    bool plain = ct__flags(ct_attr(c)) & PLAIN;
     int64_t in = ct_shape_count(ct_shape2(W.dim[0], W.dim[plain ? 1 : 2])),
             out = ct_shape_count(ct_shape2(W.dim[0], W.dim[plain ? 2 : 1]));
     ct_require(c, in >= 0 && x.dim[1] == in, CT_ESHAPE,
@@ -53,7 +51,8 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_view y = ct_result(c), V = ct__turned(ct_arg(c, 1), !(flags_of(ct_attr(c)) & PLAIN));
+    const bool plain = ct__flags(ct_attr(c)) & PLAIN;
+    ct_view y = ct_result(c), W = ct_arg(c, 1), V = plain ? W : ct_view_transpose(W);
     ct_view x_m = blocks(ct_arg(c, 0), V.dim[0], V.dim[1]), y_m = blocks(y, V.dim[0], V.dim[2]);
     if (c->n_in == 3)
         ct_prim_affine(c, x_m, V, blocks(ct_view_unsqueeze(ct_arg(c, 2), 0), V.dim[0], V.dim[2]), y_m);
@@ -93,7 +92,7 @@ static ct_var outer(ct_var u, ct_var v, ct_var W)
 
 static void vjp(ct_vjp *g)
 {
-    unsigned flags = flags_of(ct_vjp_attr(g));
+    unsigned flags = ct__flags(ct_vjp_attr(g));
     ct_var x = ct_in(g, 0), W = ct_in(g, 1), y_bar = ct_out_bar(g);
     ct_in_bar(g, 0, product(y_bar, W, flags ^ PLAIN));
     ct_in_bar(g, 1, flags & PLAIN ? outer(x, y_bar, W) : outer(y_bar, x, W));

@@ -142,10 +142,7 @@ ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, l
 static ct_shape binary_shape(ct_call *c)
 {
     if (ct__same_shape(ct__arg_view(c, 0), ct__arg_view(c, 1))) return ct_arg_shape(c, 0);
-    ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 0), ct_arg_shape(c, 1));
-    ct_require(c, y.ndim >= 0, CT_ESHAPE,
-               "the shapes do not broadcast: from the right, extents must be equal or 1");
-    return y;
+    return ct__need_broadcast(c);
 }
 
 static void binary_forward(ct_call *c, ct_map2 f)

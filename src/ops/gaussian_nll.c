@@ -4,8 +4,6 @@
  * The variance v has the shape of mean and target, or one element. */
 #include "support.h"
 
-#define LOG_2PI 1.8378770664093454836
-
 static ct_var compose(ct_call *c)
 {
     ct_var mean = ct_arg_var(c, 0), variance = ct_arg_var(c, 1), target = ct_arg_var(c, 2);
@@ -13,7 +11,7 @@ static ct_var compose(ct_call *c)
         (ct__count(ct__arg_view(c, 1)) != 1 && !ct__need_same_shape(c, 1, 2)))
         return ct_none();
     ct_var chi2 = ct_mean(ct_div(ct_square(ct_sub(target, mean)), variance), CT_ALL, false);
-    ct_var y = ct_scale(ct_shift(ct_add(ct_mean(ct_log(variance), CT_ALL, false), chi2), LOG_2PI), 0.5);
+    ct_var y = ct_scale(ct_shift(ct_add(ct_mean(ct_log(variance), CT_ALL, false), chi2), CT__LOG_2PI), 0.5);
     return ct__where_positive(y, ct_reshape(variance, ct_shape2(-1, 1)), "variance %lld",
                               "is not positive: take the exponential or the softplus of a free parameter");
 }

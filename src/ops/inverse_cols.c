@@ -7,29 +7,24 @@
  * never form the n×n inverse. A block is gathered from min(r, q) columns or rows. */
 #include "support.h"
 
-static ct_shape unit_shape(ct_call *c) { return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0)); }
-
-/* E has a one in column k of row idx_k: the rows of the r×r identity, scattered. */
-static void unit_forward(ct_call *c)
+/* E (n, r) for the index that is input i, as a constant: the rows of the r×r identity, scattered. */
+static ct_var unit_columns(ct_call *c, int i)
 {
-    const int64_t r = ct_arg_dim(c, 1, 0);
-    ct_view E = ct_result(c), eye = ct_scratch(c, E.dtype, ct_shape2(r, r));
+    const ct_dtype dtype = ct_arg(c, 0).dtype;
+    const int64_t n = ct_arg_dim(c, 0, -1), r = ct_arg_dim(c, i, 0);
+    ct_view E = ct_scratch(c, dtype, ct_shape2(n, r)), eye = ct_scratch(c, dtype, ct_shape2(r, r));
     ct_prim_fill(c, E, 0);
     ct_prim_fill(c, eye, 0);
     ct_prim_fill(c, ct_view_diagonal(eye), 1);
-    if (r) ct_prim_scatter_add(c, eye, ct_arg(c, 1), E);
+    if (r) ct_prim_scatter_add(c, eye, ct_arg(c, i), E);
+    return ct__constant(c, E);
 }
-
-/* For calls that `columns` has checked. */
-static const ct_op unit_columns = {
-    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward, .integers = 1 << 1
-};
 
 /* A⁻¹ E, or A⁻ᵀ E with CT_TRANS, for the index that is input i */
 static ct_var columns(ct_call *c, int i, unsigned flags)
 {
     if (!ct__need_square(c, 0) || !ct__need_index(c, i)) return ct_none();
-    ct_var A = ct_arg_var(c, 0), E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, i) }, 2, NULL, 0);
+    ct_var A = ct_arg_var(c, 0), E = unit_columns(c, i);
     ct_var order, LU = ct_lu(A, &order);
     return ct_lu_solve(A, LU, order, E, flags);
 }
@@ -52,10 +47,10 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
 static ct_var block(ct_call *c)
 {
     if (!ct__need_square(c, 0) || !ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
-    const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
-    ct_var X = columns(c, turned ? 1 : 2, turned ? CT_TRANS : 0);
-    ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, turned ? 2 : 1));
-    return turned ? ct_t(P) : P;
+    const bool by_rows = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
+    ct_var X = columns(c, by_rows ? 1 : 2, by_rows ? CT_TRANS : 0);
+    ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, by_rows ? 2 : 1));
+    return by_rows ? ct_t(P) : P;
 }
 
 static void sample(ct_sample *s)

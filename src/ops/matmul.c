@@ -15,12 +15,10 @@ static ct_var product(ct_var a, ct_var b, unsigned flags)
     return ct_apply(&ct_op_matmul, (ct_var[]){ a, b }, 2, flags ? &flags : NULL, sizeof flags);
 }
 
-static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
-
 static ct_shape shape(ct_call *c)
 {
     if (!ct__need_matrices(c, 0)) return ct_shape0();
-    unsigned flags = flags_of(ct_attr(c));
+    unsigned flags = ct__flags(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;
     int row_a = flags & TRANS_A ? 1 : 0, row_b = flags & TRANS_B ? 1 : 0;
@@ -46,11 +44,11 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole struct
- * slows a small product measurably. */
-static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
+/* op(v): v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole
+ * struct slows a small product measurably. */
+static const ct_view *op_of(const ct_view *v, bool transpose, ct_view *room)
 {
-    if (!turn) return v;
+    if (!transpose) return v;
     int row = v->ndim - 2, col = v->ndim - 1;
     room->storage = v->storage, room->data = v->data, room->dtype = v->dtype, room->ndim = v->ndim;
     for (int i = 0; i < row; i++) room->dim[i] = v->dim[i], room->stride[i] = v->stride[i];
@@ -61,7 +59,7 @@ static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
 
 static void forward(ct_call *c)
 {
-    unsigned flags = flags_of(ct_attr(c));
+    unsigned flags = ct__flags(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     ct_view *C = ct__result_view(c), A_room, B_room, C_room;
     if (!C) return;
@@ -69,7 +67,7 @@ static void forward(ct_call *c)
         A_room = ct_view_reshape(*A, tall_shape(ct__shape(A))), A = &A_room;
         C_room = ct_view_reshape(*C, tall_shape(ct__shape(C))), C = &C_room;
     }
-    ct__gemm(c, 1, turned(A, flags & TRANS_A, &A_room), turned(B, flags & TRANS_B, &B_room), 0, C);
+    ct__gemm(c, 1, op_of(A, flags & TRANS_A, &A_room), op_of(B, flags & TRANS_B, &B_room), 0, C);
 }
 
 /* The rule:
@@ -91,12 +89,12 @@ static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 static void give(ct_vjp *g, int i, const ct_view *x, const ct_view *y, unsigned flags)
 {
     ct_view x_room, y_room;
-    ct__give_product(g, i, turned(x, flags & TRANS_A, &x_room), turned(y, flags & TRANS_B, &y_room));
+    ct__give_product(g, i, op_of(x, flags & TRANS_A, &x_room), op_of(y, flags & TRANS_B, &y_room));
 }
 
 static void vjp(ct_vjp *g)
 {
-    unsigned flags = flags_of(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
+    unsigned flags = ct__flags(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
     const ct_view *A = ct__in_value(g, 0), *B = ct__in_value(g, 1);
     if (!A || !B) return;
     if (ct_recording(g) || A->ndim > 2 || B->ndim > 2) {

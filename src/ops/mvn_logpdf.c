@@ -4,8 +4,6 @@
  *                                                         [Rasmussen & Williams 2006, §2.2, A.2] */
 #include "support.h"
 
-#define LOG_2PI 1.8378770664093454836
-
 /* Whether input i is a column, or a batch of them, of L's extent. */
 static bool is_column(ct_call *c, int i, int64_t n)
 {
@@ -22,7 +20,7 @@ static ct_var compose(ct_call *c)
     ct_var z = ct_squeeze(ct_tri_solve(L, ct_sub(y, mean), CT_LOWER), -1);
     ct_var d = ct_diag(L), log_root = ct_sum(ct_log(d), -1, false); /* Σ log L_ii */
     ct_var chi2 = ct_sum(ct_square(z), -1, false);
-    ct_var log_p = ct_shift(ct_sub(ct_scale(chi2, -0.5), log_root), -0.5 * (double)n * LOG_2PI);
+    ct_var log_p = ct_shift(ct_sub(ct_scale(chi2, -0.5), log_root), -0.5 * (double)n * CT__LOG_2PI);
     return ct__where_positive(log_p, ct_unsqueeze(d, -1), CT__NO_FACTOR);
 }
 

@@ -18,7 +18,6 @@ static ct_shape shape(ct_call *c)
     return ct_arg_shape(c, 0);
 }
 
-/* A view where x's layout allows it, else a copy. */
 static void forward(ct_call *c)
 {
     const ct_shape *asked = ct_attr(c);

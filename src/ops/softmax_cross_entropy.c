@@ -3,61 +3,43 @@
  * adjoint:                z̄_ik = ȳ (softmax(z_i)_k - [k = q_i]) / N                  [Bishop 2006, §4.3.4]
  *
  * A one-hot mask selects z_{i, q_i}, so a logit of -∞ (a class ruled out) is valid unless it is the
- * label's. */
+ * label's. A label outside 0..classes-1 is CT_EINDEX. */
 #include "support.h"
 
-/* one_hot: h_ik = [k = q_i], a constant. A label outside 0..classes-1 is CT_EINDEX. */
-typedef struct one_hot_attr {
-    int64_t classes;
-    ct_dtype dtype;
-} one_hot_attr;
-
-static ct_shape one_hot_shape(ct_call *c)
+/* h_ik = [k = q_i] as a constant. */
+static ct_var one_hot(ct_call *c)
 {
-    const one_hot_attr *a = ct_attr(c);
-    ct_shape h = ct_arg_shape(c, 0);
-    ct_set_dtype(c, a->dtype);
-    ct_require(c, a->dtype == CT_F64 || a->classes <= 1 << 24, CT_EUNSUPPORTED,
-               "f32 holds integers exactly only up to 2^24, but there are %lld classes: use f64 logits",
-               (long long)a->classes);
-    h.dim[h.ndim++] = a->classes;
-    return h;
-}
-
-static void one_hot_forward(ct_call *c)
-{
-    const one_hot_attr *a = ct_attr(c);
-    ct_view label = ct_contiguous(c, ct_arg(c, 0));
-    int64_t rows = ct_view_count(ct_arg(c, 0)), n = a->classes;
-    ct_view labels = ct_view_reshape(label, ct_shape1(rows));
-    ct_view q = ct_scratch(c, a->dtype, ct_shape1(rows)), k = ct_scratch(c, a->dtype, ct_shape1(n)),
-            zeros = ct_scratch(c, CT_I64, ct_shape1(n)), groups = ct_scratch(c, CT_I64, ct_shape1(2 + n));
+    const ct_dtype dtype = ct_arg(c, 0).dtype;
+    const int64_t n = ct_arg_dim(c, 0, -1), rows = ct_view_count(ct_arg(c, 1));
+    ct_view labels = ct_view_reshape(ct_contiguous(c, ct_arg(c, 1)), ct_shape1(rows));
+    ct_view q = ct_scratch(c, dtype, ct_shape1(rows)), k = ct_scratch(c, dtype, ct_shape1(n)),
+            zeros = ct_scratch(c, CT_I64, ct_shape1(n)), groups = ct_scratch(c, CT_I64, ct_shape1(2 + n)),
+            h = ct_scratch(c, dtype, ct_arg_shape(c, 0));
     ct_prim_fill(c, k, 0);
     ct_prim_gather(c, k, labels, q); /* gathers the labels from 0..classes-1, which checks their range */
     ct_prim_fill(c, zeros, 0);       /* one group: after its two offsets come the positions 0, 1, ... */
     ct_prim_group_by(c, zeros, groups);
     ct_prim_copy(c, ct_view_slice(groups, 0, 2, 2 + n, 1), k);
     ct_prim_copy(c, labels, q);
-    ct_prim_map2(c, CT_MAP_equal, ct_view_unsqueeze(q, -1), k,
-                 ct_view_reshape(ct_result(c), ct_shape2(rows, n)));
+    ct_prim_map2(c, CT_MAP_equal, ct_view_unsqueeze(q, -1), k, ct_view_reshape(h, ct_shape2(rows, n)));
+    return ct__constant(c, h);
 }
-
-static const ct_op one_hot = {
-    .name = "one_hot", .n_in = 1, .shape = one_hot_shape, .forward = one_hot_forward, .integers = 1
-};
 
 static ct_var compose(ct_call *c)
 {
-    ct_var logits = ct_arg_var(c, 0), label = ct_arg_var(c, 1);
+    ct_var logits = ct_arg_var(c, 0);
+    const ct_dtype dtype = ct_arg(c, 0).dtype;
     const int dims = ct_arg_ndim(c, 0) - 1;
     if (!ct_require(c, ct_arg(c, 1).dtype == CT_I64, CT_EDTYPE, "the labels must be i64") ||
         !ct_require(
             c, dims >= 0 && ct_shape_equal(ct_shape_of(dims, ct__arg_view(c, 0)->dim), ct_arg_shape(c, 1)),
-            CT_ESHAPE, "wanted logits (..., classes) and one label (...) a row"))
+            CT_ESHAPE, "wanted logits (..., classes) and one label (...) a row") ||
+        !ct_require(c, dtype == CT_F64 || ct_arg_dim(c, 0, -1) <= 1 << 24, CT_EUNSUPPORTED,
+                    "f32 holds integers exactly only up to 2^24, but there are %lld classes: use f64 logits",
+                    (long long)ct_arg_dim(c, 0, -1)))
         return ct_none();
-    one_hot_attr a = { ct_arg_dim(c, 0, -1), ct_var_dtype(logits) };
-    ct_var hot = ct_apply(&one_hot, &label, 1, &a, sizeof a);
-    ct_var picked = ct_sum(ct_where(hot, logits, ct_scalar(logits.tape, a.dtype, 0)), -1, false);
+    ct_var hot = one_hot(c);
+    ct_var picked = ct_sum(ct_where(hot, logits, ct_scalar(logits.tape, dtype, 0)), -1, false);
     return ct_mean(ct_sub(ct_logsumexp(logits, -1, false), picked), CT_ALL, false);
 }
 

@@ -11,7 +11,8 @@ static ct_shape shape(ct_call *c)
 {
     if (!ct__need_matrices(c, 0)) return ct_shape0();
     long long d = ct_arg_dim(c, 0, -1), e = ct_arg_dim(c, 1, -1);
-    ct_require(c, d == e, CT_ESHAPE, "the points have %lld and %lld coordinates: one point a row in both", d,
+    ct_require(c, d == e, CT_ESHAPE,
+               "the points have %lld and %lld coordinates: give both the same columns, one row per point", d,
                e);
     return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -2), ct_arg_dim(c, 1, -2));
 }

@@ -60,6 +60,16 @@ ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols)
     return shape;
 }
 
+ct_shape ct__need_broadcast(ct_call *c)
+{
+    ct_shape shape = ct_arg_shape(c, 0);
+    for (int i = 1; i < c->n_in && shape.ndim >= 0; i++)
+        shape = ct_shape_broadcast(shape, ct_arg_shape(c, i));
+    ct_require(c, shape.ndim >= 0, CT_ESHAPE,
+               "the shapes do not broadcast: from the right, extents must be equal or 1");
+    return shape;
+}
+
 bool ct__need_same_shape(ct_call *c, int i, int j)
 {
     return ct_require(c, ct__same_shape(ct__arg_view(c, i), ct__arg_view(c, j)), CT_ESHAPE,
@@ -79,6 +89,15 @@ ct_view ct__with_ones(ct_view v, int ones)
 {
     for (; ones > 0; ones--) v = ct_view_unsqueeze(v, -1);
     return v;
+}
+
+ct_var ct__constant(ct_call *c, ct_view v)
+{
+    ct_tensor *t = ct_tensor_of(c, v);
+    ct_var constant = t ? ct_constant(c->tape, t) : ct_none();
+    ct_release(t);
+    ct__release_scratch(c);
+    return constant;
 }
 
 ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }

@@ -23,7 +23,8 @@ int ct__need_dim(ct_call *c, int dim, int ndim);
 /* The shape of the broadcast batch dimensions (all but the last two) of inputs i and j, followed by rows and
  * cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
-
+/* The shape to which all inputs broadcast. */
+ct_shape ct__need_broadcast(ct_call *c);
 /* Inputs i and j have one shape. */
 bool ct__need_same_shape(ct_call *c, int i, int j);
 
@@ -43,10 +44,13 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 ct_shape ct__shape_of_view(ct_call *c);
 /* v (...) as (..., 1) or (..., 1, 1) */
 ct_view ct__with_ones(ct_view v, int ones);
-/* v, or with `turn` its transpose. */
-static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
 /* -- parts of forward functions and of rules ------------------------------------------------------------- */
+
+#define CT__LOG_2PI 1.8378770664093454836
+
+/* The flags that are a call's attributes; 0 if it has none. */
+static inline unsigned ct__flags(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
 
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of workspace. The result is symmetric to
  * the bit. */
@@ -59,6 +63,9 @@ ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 /* The message for an x that should be the diagonal of a Cholesky factor. */
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
+
+/* For compositions: v, a view of scratch, as a constant on the tape. Releases the call's scratch. */
+ct_var ct__constant(ct_call *c, ct_view v);
 
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);

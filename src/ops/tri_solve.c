@@ -15,8 +15,8 @@ static ct_shape shape(ct_call *c)
     if (!flags || !ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     bool right = *flags & CT_RIGHT;
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
-    ct_require(c, *flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",
-               *flags);
+    ct_require(c, *flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL,
+               "unknown flags %#x: CT_UPPER, CT_TRANS, CT_UNIT and CT_RIGHT may be combined", *flags);
     ct_require(c, (right ? cols : rows) == n, CT_ESHAPE,
                "the right-hand side has %lld %s, the matrix is %lldx%lld", (long long)(right ? cols : rows),
                right ? "columns" : "rows", (long long)n, (long long)n);

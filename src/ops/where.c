@@ -4,15 +4,6 @@
  * The branch that is not taken gets an exact zero, even if its value is infinite or NaN. */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 1), ct_arg_shape(c, 2));
-    if (y.ndim >= 0) y = ct_shape_broadcast(y, ct_arg_shape(c, 0));
-    ct_require(c, y.ndim >= 0, CT_ESHAPE,
-               "the shapes do not broadcast: from the right, extents must be equal or 1");
-    return y;
-}
-
 static void forward(ct_call *c) { ct_prim_where(c, ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_result(c)); }
 
 static void vjp(ct_vjp *g)
@@ -34,7 +25,7 @@ static void sample(ct_sample *s)
 
 const ct_op ct_op_where = { .name = "where",
                             .n_in = 3,
-                            .shape = shape,
+                            .shape = ct__need_broadcast,
                             .forward = forward,
                             .vjp = vjp,
                             .sample = sample,

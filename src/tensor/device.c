@@ -137,12 +137,12 @@ const char *ct_device_description(const ct_device *dev)
 
 const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
 
-/* -- several devices at once ----------------------------------------------------------------------------- */
-
-bool ct_device_computes_late(const ct_device *dev)
+bool ct_device_is_asynchronous(const ct_device *dev)
 {
     return dev && dev->backend && !dev->backend->host_memory;
 }
+
+/* -- several devices at once ----------------------------------------------------------------------------- */
 
 int ct_device_threads(const ct_device *dev)
 {

@@ -40,7 +40,7 @@ static void each_row(ct_call *c)
     if (replacing) ct_set_result(c, 0, room);
     ct_prim_copy(c, x, room);
     ct_prim_reduce(c, CT_REDUCE_SUM, room, ct_view_unsqueeze(ct_result(c), 0));
-    if (ct_device_computes_late(ct_call_device(c))) return;
+    if (ct_device_is_asynchronous(ct_call_device(c))) return;
     const double first = *(const double *)x.data;
     ct_require(c, first <= 100, CT_EINVAL, "a row begins with %g", first);
     if (first >= 0) return;
@@ -69,7 +69,7 @@ static void members(void **state)
         if (kind == 3) says("output 0 must begin with the batch's dimensions");
         if (kind == 4) says("fill their outputs");
         if (kind > 2) continue;
-        const bool late = ct_device_computes_late(device);
+        const bool late = ct_device_is_asynchronous(device);
         if (kind == 2 && !late) says("op #1 each(4x10x3): a row begins with 101");
         if (kind == 2) continue;
         assert_ok(ct_read(ct_value(v), y, sizeof y), ct_message(device));

@@ -25,7 +25,7 @@ static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
     ct__matrix m;
     ct__job b = ct__make_job(dev, 1, &t, &m);
     ct_status s =
-        lu ? (looped ? ct__lu_looped : ct__lu_batched)(b, ct__turned(m), (int64_t *)pivots->view.data,
+        lu ? (looped ? ct__lu_looped : ct__lu_batched)(b, ct__transposed(m), (int64_t *)pivots->view.data,
                                                        (int64_t *)failed->view.data)
            : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, (int64_t *)failed->view.data);
     assert_ok(s, ct_message(dev));
@@ -96,7 +96,7 @@ static void two_ways_of_qr(void **)
                     const ct_view *t[] = { &A->view, &tau->view };
                     ct__matrix M[2];
                     const ct__job b = ct__make_job(dev, 2, t, M);
-                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(b, ct__turned(M[0]), M[1]),
+                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(b, ct__transposed(M[0]), M[1]),
                               ct_message(dev));
                     ct_tensor *wide[] = { ct_tensor_cast(A, CT_F64), ct_tensor_cast(tau, CT_F64) };
                     assert_ok(ct_read(wide[0], x[looped], (size_t)(MEMBERS * m * n) * sizeof(double)), "");

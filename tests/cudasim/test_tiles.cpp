@@ -36,7 +36,7 @@ struct operand {
         const ct_view *t = &tensor->view;
         b = ct__make_job(dev, 1, &t, &m);
         m.columns = 0;
-        if (turned) m = ct__turned(m);
+        if (turned) m = ct__transposed(m);
     }
     template <typename F> void each(F f) const
     {

@@ -36,7 +36,7 @@ that 'and nothing is written' test ! -e c.csv
 ok 'the prior of a level never seen' '^n=10 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
 ok 'also of a draw' '^samples=1 of=function rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior \
     --out c.csv
-ok 'and of a comparison' 'these rows cannot tell' "$ctgp" compare wood.ctgp wood.ctgp ash.csv --unseen prior
+ok 'and of a comparison' 'these rows do not show' "$ctgp" compare wood.ctgp wood.ctgp ash.csv --unseen prior
 bad 'append learns no level' 2 'none of its levels' "$ctgp" append wood.ctgp ash.csv --model c.ctgp
 bad 'no such choice' 1 "--unseen: 'no' is not " "$ctgp" predict wood.ctgp ash.csv --unseen no
 sed 's/oak//' other.csv >gap.csv
@@ -63,8 +63,12 @@ ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
 sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv
 ok 'in any case' '^n=40 ' "$ctgp" predict flag.ctgp lower.csv --out f.csv
 
-bad 'the target is a number' 2 'wood.csv:2: column 1 \("wood"\): "pine" is not a number$' \
+bad 'a target of text' 2 "^ctgp: wood.csv: the target 'wood' has no number in any row: .* another column\$" \
     "$ctgp" fit wood.csv --target wood
+bad 'one of several' 2 "^ctgp: wood.csv: the target 'wood' has no number " \
+    "$ctgp" fit wood.csv --target y,wood
+bad 'a target with a mistake' 2 ':5: column 3 \("y"\): "late" is not a number$' "${fit[@]}" \
+    <(sed '5s/[^,]*$/late/' wood.csv) --model g.ctgp
 bad 'also by an option' 1 "^ctgp: --categorical names the target 'y', which must be a number$" "${fit[@]}" \
     wood.csv --categorical y
 bad 'one kind a column' 1 "^ctgp: --time names 'x', which is named before$" \
@@ -79,7 +83,7 @@ bad 'nor are decimal commas' 2 'is the decimal sign a comma\?' "${fit[@]}" comma
 
 awk -F, -v OFS=, '{ $1 = NR == 1 ? "id," $1 : "tree" NR "," $1 } 1' wood.csv >id.csv
 ok 'a name for each row is left out' '^n=40 features=2 ' "${fit[@]}" id.csv
-that 'with a note' told "id.csv: column 'id' has 40 texts, nearly one a row: it is left out"
+that 'with a note' told "id.csv: column 'id' has 40 texts, nearly one per row: it is left out"
 ok 'unless it is asked for' '^n=40 features=3 ' "${fit[@]}" id.csv --categorical id
 ok 'or named' '^n=40 features=1 ' \
     "$ctgp" fit --target y id.csv --features id --kernel 'scale * category' --quiet

@@ -118,6 +118,8 @@ that 'at their places' awk -F, 'NR > 1 {
         split("-1.2815515655446 1.2815515655446 -3.2905267314919 3.2905267314919 -1.95996398454 0", z, " ")
         for (k in z) { e = ($(2 + k) - $1) / $2 - z[k]; if (e * e > 1e-16) bad = 1 } }
     END { exit bad || NR != 21 }' out
+ok 'a name tells a level from any other' '^mean,std,lower99.99999999999999,upper99\.99999999999999,lower7,' \
+    "$ctgp" predict train.ctgp test.csv --level 0.9999999999999999,0.07
 bad 'no interval of everything' 1 "level: '1' is not a number between 0 and 1" "$ctgp" predict train.ctgp \
     test.csv --level 0.5,1
 bad 'no interval twice' 1 "^ctgp: --level: '0.50' would be a second column lower50\$" "$ctgp" predict \
@@ -560,7 +562,7 @@ for column in 1 2 3; do
     bad "column $name is constant and huge" 2 "'$name' has the same value in every row" "${fit[@]}" flat.csv
 done
 awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
-bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
+bad 'all-missing target' 2 "the target 'y' has no number in any row" "${fit[@]}" void.csv
 awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
 bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
 # Names in UTF-8, in Latin-1, and of bytes that are neither.

@@ -105,7 +105,7 @@ ok 'compare' '^train.ctgp is better, in its means and in its densities$' "$ctgp"
 that 'both scores' sh -c 'grep -qE "^a\.ctgp +0\.[0-9]+ +-?[0-9.]+$" out &&
     grep -qE "^train\.ctgp +0\.[0-9]+ " out'
 ok 'the other way round' '^train.ctgp is better' "$ctgp" compare train.ctgp a.ctgp new.csv
-ok 'with itself' '^these rows cannot tell' "$ctgp" compare train.ctgp train.ctgp new.csv
+ok 'with itself' '^these rows do not show' "$ctgp" compare train.ctgp train.ctgp new.csv
 ok 'by leave-one-out' '^leave-one-out +rmse +nlpd$' "$ctgp" compare a.ctgp train.ctgp
 that 'too' grep -q '^train.ctgp is better' out
 for data in new.csv ''; do
@@ -139,7 +139,7 @@ for name, loss in ("squared_error", square), ("nlpd", nlpd):
 PYTHON
 done
 bad 'models of other rows' 2 'have not learned the same targets' "$ctgp" compare part.ctgp train.ctgp
-ok 'can be compared on a table' '^B less A' "$ctgp" compare part.ctgp train.ctgp new.csv
+ok 'can be compared on a table' '^B minus A' "$ctgp" compare part.ctgp train.ctgp new.csv
 ok 'fit of another target' '^n=60 ' "$ctgp" fit train.csv --target b --features a --kernel rbf --quiet \
     --model b.ctgp
 bad 'which is nothing to compare with' 2 "predicts 'y' and b.ctgp 'b'" "$ctgp" compare train.ctgp b.ctgp

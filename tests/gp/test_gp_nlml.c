@@ -27,7 +27,7 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(both, 0.5 * (double)n * 1.8378770664093454836);
 }
 
-/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. Where
+/* Value and cotangents of theta, X, r and noise (one, or one per point) of -1.7 times the likelihood. Where
  * products and sums are not fused, a value in f32 of n < 80 points may be wrong by n units of rounding, 5e-6.
  */
 static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, double tolerance)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and checks that cotangent.h
-# includes it, but for mpi.h, which needs MPI. In TAP. shellcheck source=tests/support/tap.sh
+# includes it, but for mpi.h, which needs MPI. In TAP.
+# shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 include=$1 language=$2
 shift 2

@@ -103,6 +103,7 @@ static void tapes(void **state)
     AGAIN(ct_grad(y, none, &A, NULL, 1, CT_GRAD_KEEP), "ct_grad: x_bar is NULL");
     AGAIN(ct_grad(y, none, &A, &bar, -1, CT_GRAD_KEEP), "ct_grad: n = -1");
     AGAIN(ct_grad(y, none, &none, &bar, 1, CT_GRAD_KEEP), "ct_grad: x[0] is poisoned");
+    AGAIN(ct_grad(y, none, &A, &bar, 1, (ct_grad_flags)4), "ct_grad: unknown flags 0x4: CT_GRAD_KEEP, ");
     AGAIN(ct_grad(y, A, &A, &bar, 1, CT_GRAD_KEEP), "must be scalar");
     AGAIN(ct_grad(A, none, &A, &bar, 1, CT_GRAD_KEEP), "give ct_grad its cotangent");
     AGAIN(ct_hvp(y, NULL, &A, &bar, 1), "ct_hvp: x is NULL");
@@ -385,6 +386,19 @@ static void indices(void **state)
     ct_release(real), ct_release(single), ct_release(table), ct_release(scalar), ct_release(far);
 }
 
+/* The CPU finds an index out of range in the op that was called, not in a part of it. */
+static void far_indices(void **state)
+{
+    (void)state;
+    if (ct_device_is_asynchronous(device)) return;
+    ct_tensor *far = ct_from(device, CT_I64, ct_shape1(2), (int64_t[]){ 0, 2 });
+#define FAR(by, op) TAPE(by(ct_constant(tape, far)), "op #3 " op "(2x2, 2): index[1] = 2 is outside [0, 2)")
+    FAR(by_gather, "gather"), FAR(by_scatter, "scatter_add");
+    FAR(by_cols, "inverse_cols"), FAR(by_rows, "inverse_rows");
+    FAR(by_label, "softmax_cross_entropy");
+    ct_release(far);
+}
+
 /* -- tensor.h, gradcheck.h ------------------------------------------------------------------------------- */
 
 static void tensors(void **state)
@@ -445,7 +459,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(tapes),  TEST(devices), TEST(steps),  TEST(handles),
-                                        TEST(values), TEST(indices), TEST(tensors) };
+    const struct CMUnitTest tests[] = { TEST(tapes),  TEST(devices), TEST(steps),       TEST(handles),
+                                        TEST(values), TEST(indices), TEST(far_indices), TEST(tensors) };
     return cmocka_run_group_tests_name("nonsense", tests, NULL, NULL);
 }

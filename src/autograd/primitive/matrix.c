@@ -74,8 +74,8 @@ void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out)
 static bool match_triangular(ct_call *c, unsigned flags, ct_view *T, const ct_view *B)
 {
     return ct__one_dtype(c, T, B) && ct__spread_batch(c, T, B) && ct__square(c, T) &&
-           ct_require(c, flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",
-                      flags) &&
+           ct_require(c, flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL,
+                      "unknown flags %#x: CT_UPPER, CT_TRANS, CT_UNIT and CT_RIGHT may be combined", flags) &&
            ct_require(c, ct__dim(B, flags & CT_RIGHT ? -1 : -2) == ct__dim(T, -1), CT_ESHAPE,
                       "the triangular matrix does not fit the other side");
 }

@@ -77,9 +77,9 @@ static ct_view rectangle_of(const blocks *C)
     whole.dim[0] = n1;
     whole.dim[1] = even + n1 + n2;
     const char *first = (char *)whole.data + even * size;
-    const bool turned = B11->stride[0] == 1 && B21->stride[0] == 1 && B22->stride[1] == 1 &&
-                        B11->stride[1] == ld && B21->stride[1] == ld;
-    return turned && (odd == 0 || odd == 1) && B11->data == first && B21->data == first + n1 * size
+    const bool transposed = B11->stride[0] == 1 && B21->stride[0] == 1 && B22->stride[1] == 1 &&
+                            B11->stride[1] == ld && B21->stride[1] == ld;
+    return transposed && (odd == 0 || odd == 1) && B11->data == first && B21->data == first + n1 * size
                ? whole
                : ct_no_view();
 }

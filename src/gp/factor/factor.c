@@ -115,7 +115,7 @@ void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int
     ct_prim_covariance_bar(c, s->program, s->theta, x, z, &bar, true, s->theta_bar,
                            ct__rows(s->X_bar, row, row_end));
     if (!beside || !ct_is_view(s->X_bar)) return;
-    ct_cov_bar turned = { .M = ct_view_transpose(M), .u = bar.v, .v = bar.u, .alpha = bar.alpha };
-    ct_prim_covariance_bar(c, s->program, s->theta, z, x, &turned, true, ct_no_view(),
+    ct_cov_bar transposed = { .M = ct_view_transpose(M), .u = bar.v, .v = bar.u, .alpha = bar.alpha };
+    ct_prim_covariance_bar(c, s->program, s->theta, z, x, &transposed, true, ct_no_view(),
                            ct__rows(s->X_bar, col, col_end));
 }

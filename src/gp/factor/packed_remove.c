@@ -85,7 +85,7 @@ typedef struct work {
 } work;
 
 /* Reads [W L_JJ]ᵀ to the host, and writes L'_JJ and Q back. */
-static void turn_diagonal(const work *w, int64_t j, int64_t b)
+static void rotate_diagonal(const work *w, int64_t j, int64_t b)
 {
     ct_call *c = w->c;
     double A[MOST * BLOCK], Q[MOST * MOST];
@@ -94,23 +94,23 @@ static void turn_diagonal(const work *w, int64_t j, int64_t b)
     ct_prim_triangle(c, ct_view_transpose(L), true, 0, ct__rows(part, k, all));
     ct_view wide = ct_view_block(w->wide, 0, all, 0, b), wide_Q = ct_view_block(w->wide_Q, 0, all, 0, all);
     ct_prim_copy(c, part, wide);
-    ct_tensor *rows = ct_tensor_of(c, wide), *turn = ct_tensor_of(c, wide_Q);
+    ct_tensor *rows = ct_tensor_of(c, wide), *rotation = ct_tensor_of(c, wide_Q);
     bool good = ct_call_fine(c) && !ct_read(rows, A, (size_t)(all * b) * sizeof *A);
     if (good) {
         reduce(A, k, b, Q);
         good = !ct_write(rows, A, (size_t)(all * b) * sizeof *A) &&
-               !ct_write(turn, Q, (size_t)(all * all) * sizeof *Q);
+               !ct_write(rotation, Q, (size_t)(all * all) * sizeof *Q);
     }
     if (ct_require(c, good, CT_ENOMEM, "no memory for a block of rotations")) {
         ct__copy_lower(c, ct_view_transpose(ct__rows(wide, k, all)), L);
         ct_prim_copy(c, wide_Q, ct_view_block(w->Q, 0, all, 0, all));
     }
     ct_release(rows);
-    ct_release(turn);
+    ct_release(rotation);
 }
 
 /* Multiplies the rows r0..r1 below, on one side of n1, by Q. */
-static void turn_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r1)
+static void rotate_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r1)
 {
     int64_t k = w->k, all = k + b;
     ct_view Lt = ct_view_transpose(ct__packed_block(w->L, r0, r1, j, j + b));
@@ -121,15 +121,15 @@ static void turn_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r
 }
 
 /* Eliminates W with the columns from `first` on. */
-static void turn(work *w, int64_t first)
+static void eliminate(work *w, int64_t first)
 {
     int64_t n1 = w->L->n1;
     for (int64_t j = first, end; j < w->m && ct_call_fine(w->c); j = end) {
         end = j + BLOCK < w->m ? j + BLOCK : w->m;
         if (j < n1 && n1 < end) end = n1;
-        turn_diagonal(w, j, end - j);
-        if (end < n1) turn_rows(w, j, end - j, end, n1);
-        if (w->m > n1 && end < w->m) turn_rows(w, j, end - j, end > n1 ? end : n1, w->m);
+        rotate_diagonal(w, j, end - j);
+        if (end < n1) rotate_rows(w, j, end - j, end, n1);
+        if (w->m > n1 && end < w->m) rotate_rows(w, j, end - j, end > n1 ? end : n1, w->m);
         ct_view W = w->K;
         w->K = w->next;
         w->next = W;
@@ -155,6 +155,6 @@ void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int6
         w.k = count - t < FEW ? count - t : FEW;
         ct_prim_fill(c, w.K, 0);
         for (int64_t i = 0; i < w.k; i++) copy_gone(c, &g, L, t + i, w.K, i);
-        turn(&w, row[t] - t);
+        eliminate(&w, row[t] - t);
     }
 }

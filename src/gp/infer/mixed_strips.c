@@ -70,7 +70,7 @@ static bool next_block(const ct__mixed *m, block *b)
 /* Rows first, first + 1, ... of a matrix or vector. */
 static ct_view rows_from(ct_view v, int64_t first, int64_t rows) { return ct__rows(v, first, first + rows); }
 
-static ct_view turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
+static ct_view transposed_if(ct_view v, bool transpose) { return transpose ? ct_view_transpose(v) : v; }
 
 static ct_view room_of(const ct__mixed *m, const block *b)
 {
@@ -93,7 +93,7 @@ static void convert(const ct__mixed *m, const block *b, ct_view from, ct_view to
     if (b->beside)
         ct_prim_copy(m->c, from, to);
     else
-        ct__copy_lower(m->c, turned(from, b->upper), turned(to, b->upper));
+        ct__copy_lower(m->c, transposed_if(from, b->upper), transposed_if(to, b->upper));
 }
 
 /* The block of the factor in f64; a diagonal block has zeros in its other triangle. */
@@ -145,8 +145,9 @@ static void multiply_factor(const ct__mixed *m, bool plain, ct_view V, ct_view o
 {
     ct_prim_fill(m->c, out, 0);
     for (block b = { 0 }; next_block(m, &b);) {
-        const bool turn = b.upper == plain; /* the block is the transpose of the requested factor */
-        add_product(m, turned(factor(m, &b), turn), V, turn ? b.row : b.col, out, turn ? b.col : b.row);
+        const bool transpose = b.upper == plain; /* the block is the transpose of the requested factor */
+        add_product(m, transposed_if(factor(m, &b), transpose), V, transpose ? b.row : b.col, out,
+                    transpose ? b.col : b.row);
     }
 }
 
@@ -178,5 +179,5 @@ void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_vi
     ct__packed_diagonal(m->c, &m->L, diagonal);
     ct__slopes_clear(m->c, &s);
     for (block b = { 0 }; next_block(m, &b);)
-        ct__slopes_add(m->c, &s, turned(factor(m, &b), b.upper && !b.beside), b.row, b.col);
+        ct__slopes_add(m->c, &s, transposed_if(factor(m, &b), b.upper && !b.beside), b.row, b.col);
 }

@@ -156,15 +156,16 @@ static void detrend(const ct__trend *t, const double *H, int64_t n, double *r)
 static ct_status keep(ct_gp *gp, double *H)
 {
     const int64_t n = gp->n, p = gp->trend->basis.count;
-    double *r = ct__gp_doubles(gp->y), *turned = ct__gp_alloc(gp->device, (uint64_t)(n * p), sizeof *turned);
-    if (r && turned) {
+    double *r = ct__gp_doubles(gp->y),
+           *transposed = ct__gp_alloc(gp->device, (uint64_t)(n * p), sizeof *transposed);
+    if (r && transposed) {
         detrend(gp->trend, H, n, r);
-        for (int64_t i = 0; i < n * p; i++) turned[i] = H[i % p * n + i / p];
+        for (int64_t i = 0; i < n * p; i++) transposed[i] = H[i % p * n + i / p];
         gp->detrended = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(n, 1), r);
-        if (gp->detrended) gp->H = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(n, p), turned);
+        if (gp->detrended) gp->H = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(n, p), transposed);
     }
     free(r);
-    free(turned);
+    free(transposed);
     return gp->H ? CT_OK : ct_last_status(gp->device);
 }
 

@@ -100,7 +100,7 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
  * wait. */
 static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
 {
-    if (ct_device_computes_late(ct_call_device(c))) return true;
+    if (ct_device_is_asynchronous(ct_call_device(c))) return true;
     ct_view diagonal = ct_view_diagonal(L);
     ct_view inverse = ct_scratch(c, s->dtype, ct_view_shape(diagonal));
     ct_view high = ct_scratch(c, s->dtype, s->batch), low = ct_scratch(c, s->dtype, s->batch);
@@ -236,11 +236,11 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
     ct_view A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n));
     ct_view tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
     /* On an asynchronous device R's condition is not checked, so flag a D of lower rank. */
-    const bool late = ct_device_computes_late(ct_call_device(c));
+    const bool asynchronous = ct_device_is_asynchronous(ct_call_device(c));
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rounding = (double)s->m * eps,
                  least = strict ? fmax(rounding, CT__RIDGE_LEAST) : rounding;
     ct_prim_copy(c, the_one(s->D), A);
-    ct_prim_qr(c, late ? least : -1, A, tau);
+    ct_prim_qr(c, asynchronous ? least : -1, A, tau);
     ct_prim_triangle(c, ct_view_block(A, 0, s->n, 0, s->n), true, 0, R);
 }
 

@@ -49,13 +49,13 @@ static void push_or_primal(ct_call *c, const ct__ridge *s)
 {
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
                  enough = s->dtype == CT_F32 ? 1e-2 : 1e-4;
-    const bool late = ct_device_computes_late(ct_call_device(c));
-    const double rcond_D = late ? 1 : ct__ridge_rcond(c, s->R);
+    const bool asynchronous = ct_device_is_asynchronous(ct_call_device(c));
+    const double rcond_D = asynchronous ? 1 : ct__ridge_rcond(c, s->R);
     ct_failure *failure = ct__call_failure(c), before = *failure;
     double rcond = 0;
     if (rcond_D > eps) {
         ct_view L = push_factor(c, s);
-        if (late) {
+        if (asynchronous) {
             ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
             return;
         }
@@ -235,7 +235,7 @@ static ct_var compose(ct_call *c)
     const ct_ridge_form form = ct_attr(c) ? *(const ct_ridge_form *)ct_attr(c) : CT_RIDGE_AUTO;
     const ct__ridge s = ct__ridge_of(c);
     const bool wide = form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
-                      ct_device_computes_late(ct_call_device(c));
+                      ct_device_is_asynchronous(ct_call_device(c));
     ct_var in[3];
     for (int i = 0; i < 3; i++) in[i] = wide ? ct_cast(ct_arg_var(c, i), CT_F64) : ct_arg_var(c, i);
     ct_var P = ct_apply(&ridge_op, in, 3, &form, sizeof form);

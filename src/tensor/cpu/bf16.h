@@ -96,12 +96,12 @@ VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, 
 /* What is still to be prefetched: `rows` rows of `length` elements, `step` elements apart, a line for every
  * `gap` elements, `share` lines at a time. Few at a time, between the products, they delay no load of a
  * product. */
-typedef struct future {
+typedef struct lookahead {
     const uint16_t *x;
     int64_t rows, step, length, gap, share, at;
-} future;
+} lookahead;
 
-CT__INLINE void prefetch(future *f)
+CT__INLINE void prefetch(lookahead *f)
 {
     for (int64_t i = 0; i < f->share && f->rows; i++) {
         __builtin_prefetch(f->x + f->at, 0, 2);

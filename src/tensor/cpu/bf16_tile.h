@@ -26,11 +26,11 @@ CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *
     finish(vectors, sums[0], PANEL, to);
 }
 
-typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, const place *to, future *next);
+typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, const place *to, lookahead *next);
 
 #define TILE(v)                                                                                        \
     CT__BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, const place *to, \
-                                 future *next)                                                         \
+                                 lookahead *next)                                                      \
     {                                                                                                  \
         tile(v, pairs, a, b, to);                                                                      \
         prefetch(next);                                                                                \
@@ -46,7 +46,7 @@ enum { WORD = sizeof(uint32_t) };
 /* Adds the products of bf16 to the sums in registers 0 to 3, with a_rp at a[pairs r + p]; pairs is a multiple
  * of 16. An addition to one sum overlaps those to the others. */
 CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
-                                 future *next)
+                                 lookahead *next)
 {
     enum { ROW = AMX_PANEL * WORD };
     for (int64_t p = 0; p < pairs; p += LANES, b += LANES * AMX_PANEL) {
@@ -66,7 +66,7 @@ CT__AMX CT__INLINE void add_bf16(const int vectors, int64_t pairs, const uint32_
 /* The same for f16 and registers 0 to 2. a and b have two parts each (high, then low), and each part of a is
  * multiplied with each part of b. */
 CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
-                                future *next)
+                                lookahead *next)
 {
     enum { ROW = PANEL * WORD };
     for (int64_t p = 0; p < pairs; p += LANES) {
@@ -99,7 +99,7 @@ CT__AMX CT__INLINE void add_f16(const int vectors, int64_t pairs, const uint32_t
 
 /* The tile Σ_p a_rp b_p for a strip. Callers pass constants for parts and vectors. */
 CT__AMX CT__INLINE void tile_amx(const int parts, const int vectors, int64_t pairs, const uint32_t *a,
-                                 const uint32_t *b, const place *to, future *next)
+                                 const uint32_t *b, const place *to, lookahead *next)
 {
     _Alignas(LINE) float sum[STRIP][AMX_PANEL];
     __asm__ volatile("" ::: "memory"); /* gcc does not know that _tile_loadd reads memory */
@@ -114,7 +114,7 @@ CT__AMX CT__INLINE void tile_amx(const int parts, const int vectors, int64_t pai
 
 #define AMX(parts, v)                                                                          \
     CT__AMX static void amx_##parts##_##v(int64_t pairs, const uint32_t *a, const uint32_t *b, \
-                                          const place *to, future *next)                       \
+                                          const place *to, lookahead *next)                    \
     {                                                                                          \
         tile_amx(parts, v, pairs, a, b, to, next);                                             \
     }

@@ -71,28 +71,29 @@ static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product
 {
     const int64_t rows = ct__min(q->m - i, STRIP), pairs = (q->k + 1) / 2;
     const uint16_t *a = (const uint16_t *)q->a + i * q->a_rs;
-    _Alignas(LINE) uint32_t turned[CT__BF16_PAIRS * STRIP];
+    _Alignas(LINE) uint32_t packed[CT__BF16_PAIRS * STRIP];
     if (amx && q->a_cs == 1) {
         for (int64_t r = 0; r < rows; r++)
             memcpy(to + r * pairs, a + r * q->a_rs, (size_t)pairs * sizeof *to);
         memset(to + rows * pairs, 0, (size_t)((STRIP - rows) * pairs) * sizeof *to);
     } else {
-        pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? turned : to);
-        if (amx) f32->transpose(pairs, STRIP, turned, STRIP, to, pairs);
+        pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? packed : to);
+        if (amx) f32->transpose(pairs, STRIP, packed, STRIP, to, pairs);
     }
     return parts > 1 ? split(STRIP * pairs, to) : least_exponent(STRIP * pairs, to);
 }
 
 /* The panel of B from column j on, or the first of the next call's rows, for `times` calls of prefetch. */
-static future next_panel(const ct__dots *dots, int64_t j, int64_t width, int64_t times)
+static lookahead next_panel(const ct__dots *dots, int64_t j, int64_t width, int64_t times)
 {
     const ct__product *q = &dots->f32;
     const bool same = j < q->n;
     const uint16_t *x = (const uint16_t *)q->b + (same ? j * q->b_cs : q->k * q->b_rs);
     const int64_t cols = ct__min(same ? q->n - j : q->n, width),
                   depth = same ? q->k : ct__min(dots->more, q->k);
-    future f = { .x = x, .rows = depth, .step = q->b_rs, .length = cols, .gap = LINE / 2 };
-    if (q->b_cs != 1) f = (future){ .x = x, .rows = cols, .step = q->b_cs, .length = depth, .gap = LINE / 2 };
+    lookahead f = { .x = x, .rows = depth, .step = q->b_rs, .length = cols, .gap = LINE / 2 };
+    if (q->b_cs != 1)
+        f = (lookahead){ .x = x, .rows = cols, .step = q->b_cs, .length = depth, .gap = LINE / 2 };
     if (!depth) f.rows = 0;
     f.share = (f.rows * (f.length + f.gap - 1) / f.gap + times - 1) / times;
     return f;
@@ -126,7 +127,8 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, width, panel);
         const int f = parts > 1 ? split(width * pairs, panel) : least_exponent(width * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
-        future next = next_panel(dots, j + width, width, (m + step - 1) / step * (amx ? pairs / LANES : 1));
+        lookahead next =
+            next_panel(dots, j + width, width, (m + step - 1) / step * (amx ? pairs / LANES : 1));
         for (int64_t i = 0; i < m; i += step) {
             for (int64_t r = i + step; r < ct__min(m, i + 2 * step) && dots->C; r++)
                 for (int64_t l = 0; l < cols; l += LINE / 2) /* the tile below is written next */

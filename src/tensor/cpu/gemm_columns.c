@@ -108,12 +108,12 @@ CT__AMX CT__INLINE void square(const int strips, int64_t k, const uint16_t *b, i
 }
 
 /* Neighbours in a row of C are in two rows of the sums. They become the halves of a word here, so that a
- * strip's part of C is a matrix of words, and the words are turned. */
-typedef uint32_t turned[LANES][STRIP];
+ * strip's part of C is a matrix of words, which is transposed. */
+typedef uint32_t transposed[LANES][STRIP];
 
 /* The words of D (rows x cols, or broadcast). */
 VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t *D, int64_t rows,
-                         __mmask32 cols, turned to)
+                         __mmask32 cols, transposed to)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     for (int64_t r = 0; r < (d->rs ? STRIP : 1); r++, D += d->rs)
@@ -127,8 +127,8 @@ VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t
 }
 
 /* C (rows x cols) = sums + D, rounded */
-VECTORS static void store(const ct__kit *f32, float (*sum)[SQUARE], turned d, int64_t rows, __mmask32 cols,
-                          uint16_t *C, int64_t ldC)
+VECTORS static void store(const ct__kit *f32, float (*sum)[SQUARE], transposed d, int64_t rows,
+                          __mmask32 cols, uint16_t *C, int64_t ldC)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     const __mmask32 upper = 0xaaaaaaaa;
@@ -170,7 +170,7 @@ CT__AMX static void multiply(const ct__job *job, const ct__columns *a, const ct_
         else
             square(1, k, B, ldb, x, a->words, sum, next);
         for (int64_t r = i; r < ct__min(t->rows, i + STEP); r += STRIP) {
-            _Alignas(LINE) turned words;
+            _Alignas(LINE) transposed words;
             const int64_t rows = ct__min(t->rows - r, STRIP);
             if (job->beta != 0)
                 load(f32, d, D + r * d->rs, rows, mask, words);

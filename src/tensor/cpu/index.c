@@ -41,12 +41,12 @@ static int64_t at(const ct_view *index, int64_t i)
     return ((const int64_t *)index->data)[i * index->stride[0]];
 }
 
-static ct_status check(ct_device *dev, const char *name, const ct_view *index, int64_t n)
+/* CT_EINDEX unless the index lies in [0, n). */
+static ct_status check(ct_device *dev, const ct_view *index, int64_t n)
 {
     for (int64_t i = 0; i < index->dim[0]; i++)
         if (at(index, i) < 0 || at(index, i) >= n)
-            return ct__fail(dev, CT_EINDEX,
-                            "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")", name, i,
+            return ct__fail(dev, CT_EINDEX, "index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")", i,
                             at(index, i), n);
     return CT_OK;
 }
@@ -98,14 +98,14 @@ static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, c
 
 ct_status ct__cpu_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
-    ct_status status = check(dev, "gather", index, x->dim[0]);
+    ct_status status = check(dev, index, x->dim[0]);
     if (!status) share_rows(dev, x, index, out, gather_rows);
     return status;
 }
 
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
-    ct_status status = check(dev, "scatter_add", index, out->dim[0]);
+    ct_status status = check(dev, index, out->dim[0]);
     if (!status) share_rows(dev, x, index, out, add_rows);
     return status;
 }

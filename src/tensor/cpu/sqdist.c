@@ -10,18 +10,18 @@ typedef struct points {
     static void strip_##T(const points *x, const T *xs, const points *y, const T *ys, int64_t d, T *out,   \
                           int64_t rs, int64_t cs)                                                          \
     {                                                                                                      \
-        T turned[CT__SQDIST_DEPTH * CT__SQDIST_STRIP], sum[CT__SQDIST_STRIP];                              \
+        T packed[CT__SQDIST_DEPTH * CT__SQDIST_STRIP], sum[CT__SQDIST_STRIP];                              \
         int64_t m = y->n;                                                                                  \
         for (int64_t k0 = 0; k0 < d || k0 == 0; k0 += CT__SQDIST_DEPTH) {                                  \
             int64_t depth = d - k0 < CT__SQDIST_DEPTH ? d - k0 : CT__SQDIST_DEPTH;                         \
             for (int64_t k = 0; k < depth; k++)                                                            \
                 for (int64_t j = 0; j < m; j++)                                                            \
-                    turned[k * CT__SQDIST_STRIP + j] = ys[j * y->step + (k0 + k) * y->inner];              \
+                    packed[k * CT__SQDIST_STRIP + j] = ys[j * y->step + (k0 + k) * y->inner];              \
             for (int64_t i = 0; i < x->n; i++) {                                                           \
                 T *row = out + i * rs;                                                                     \
                 for (int64_t j = 0; j < m; j++) sum[j] = k0 ? row[j * cs] : 0;                             \
                 for (int64_t k = 0; k < depth; k++) {                                                      \
-                    const T a = xs[i * x->step + (k0 + k) * x->inner], *b = turned + k * CT__SQDIST_STRIP; \
+                    const T a = xs[i * x->step + (k0 + k) * x->inner], *b = packed + k * CT__SQDIST_STRIP; \
                     for (int64_t j = 0; j < m; j++) sum[j] += (a - b[j]) * (a - b[j]);                     \
                 }                                                                                          \
                 for (int64_t j = 0; j < m; j++) row[j * cs] = sum[j];                                      \

@@ -63,7 +63,7 @@ static inline ct__matrix ct__block(const ct__batch &b, ct__matrix m, int64_t row
     return m;
 }
 
-static inline __device__ __host__ ct__matrix ct__turned(ct__matrix m)
+static inline __device__ __host__ ct__matrix ct__transposed(ct__matrix m)
 {
     int64_t rows = m.rows, rs = m.rs;
     m.rows = m.cols, m.cols = rows;
@@ -178,7 +178,7 @@ static inline ct_status ct__copy_lower(const ct__job &b, const ct__matrix &from,
 /* Mirrors the lower triangle of m to the upper one. */
 static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
 {
-    return ct__triangle(b, ct__turned(m), true, 1, CT__LEFT, m);
+    return ct__triangle(b, ct__transposed(m), true, 1, CT__LEFT, m);
 }
 /* Fills m or its lower triangle with NaN if failed[member] is set. */
 ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);

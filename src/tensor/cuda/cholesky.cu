@@ -87,7 +87,7 @@ static ct_status factor(const ct__job &b, const ct__matrix &A, int64_t first, in
     const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
                      A22 = ct__block(b, A, h, h, r, r);
     factor(b, A11, first, failed);
-    ct__apply(b, CT__SOLVE, true, false, 1, A11, ct__turned(A21));
+    ct__apply(b, CT__SOLVE, true, false, 1, A11, ct__transposed(A21));
     ct__syrk(b, -1, A21, 1, A22);
     return factor(b, A22, first + h, failed);
 }

@@ -7,8 +7,8 @@
 
 template <typename T> struct contraction {
     ct__plan<T> plan;
-    /* lower: only M's lower triangle is read; turned: only its upper one, for the transposed problem */
-    int64_t lower, turned;
+    /* lower: only M's lower triangle is read, or its upper one in the transposed problem */
+    int64_t lower, transposed;
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
     double alpha;
@@ -38,7 +38,7 @@ template <typename T> struct contractor {
         CT__EACH_PAIR(p)
         {
             at[p] = p < t.last ? p : t.last;
-            const bool other = q.lower && (q.turned ? j + at[p] < i : j + at[p] > i);
+            const bool other = q.lower && (q.transposed ? j + at[p] < i : j + at[p] > i);
             bar[p] = *(other ? across + at[p] * q.rs : along + at[p] * q.cs);
         }
         if (q.lower)
@@ -145,9 +145,10 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     contraction<T> q;
     memset(&q, 0, sizeof q);
     ct__plan<T> *p = &q.plan;
-    q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* no x_bar: neighbours read neighbours of M */
-    const ct_view *first = q.turned && z ? z : x, *second = q.turned && z ? x : z;
-    const int64_t part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER, number = sizeof(double);
+    /* Without x_bar the problem whose neighbours read neighbours of M. */
+    q.transposed = !d && K_bar->M.stride[1] < K_bar->M.stride[0];
+    const ct_view *first = q.transposed && z ? z : x, *second = q.transposed && z ? x : z;
+    const int64_t part = z || d ? CT__ALL : q.transposed ? CT__UPPER : CT__LOWER, number = sizeof(double);
     ct__plan_make(program, theta, first, second, part, P, d, p);
     const int64_t parts = P * p->blocks, x_parts = p->pieces * d * p->n;
     ct__scratch room(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
@@ -157,9 +158,9 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (s) return s;
     if (P) q.parts = numbers;
     if (d) q.x_parts = numbers + parts;
-    const ct_view *M = &K_bar->M, *u = q.turned ? &K_bar->v : &K_bar->u,
-                  *v = q.turned ? &K_bar->u : &K_bar->v;
-    q.M = (const T *)M->data, q.rs = M->stride[q.turned], q.cs = M->stride[!q.turned];
+    const ct_view *M = &K_bar->M, *u = q.transposed ? &K_bar->v : &K_bar->u,
+                  *v = q.transposed ? &K_bar->u : &K_bar->v;
+    q.M = (const T *)M->data, q.rs = M->stride[q.transposed], q.cs = M->stride[!q.transposed];
     if (u->storage)
         q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
     q.alpha = K_bar->alpha, q.lower = K_bar->lower;

@@ -18,8 +18,8 @@ static ct_status scale(const ct__job &b, double beta, const ct__matrix &c)
 ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const ct__matrix &B_, double beta,
                    const ct__matrix &C_)
 {
-    ct__matrix a = C_.columns ? A_ : ct__turned(B_), x = C_.columns ? B_ : ct__turned(A_),
-               c = C_.columns ? C_ : ct__turned(C_);
+    ct__matrix a = C_.columns ? A_ : ct__transposed(B_), x = C_.columns ? B_ : ct__transposed(A_),
+               c = C_.columns ? C_ : ct__transposed(C_);
     if (!b.members || !c.rows || !c.cols) return b.status;
     if (a.cols == 0 || alpha == 0) return scale(b, beta, C_);
     ct__cuda *cuda = ct__cuda_of(b.dev);
@@ -95,9 +95,9 @@ ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double b
         const int64_t w = ct__smaller(n - i, widest), r = n - i - w;
         const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
                          whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
-        ct__gemm(b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
+        ct__gemm(b, alpha, below, ct__transposed(strip), beta, ct__block(b, c, i + w, i, r, w));
         if (beta != 0) ct__copy_lower(b, corner, whole);
-        ct__gemm(b, alpha, strip, ct__turned(strip), beta, whole);
+        ct__gemm(b, alpha, strip, ct__transposed(strip), beta, whole);
         ct__copy_lower(b, whole, corner);
     }
     return b.status;

@@ -27,11 +27,11 @@ typedef struct whole {
     bool left, right, out;
 } whole;
 
-/* out_i = A_i C_m with A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), and out (N I, W). A block
- * computes a tile of a group's rows and of W. */
-template <typename S, bool TURNED>
-static __global__ void __launch_bounds__(THREADS,
-                                         TURNED ? (int)tiles<S>::BLOCKS_TURNED : (int)tiles<S>::BLOCKS)
+/* out_i = A_i C_m with A (N I, D), C_m (D, W) or, TRANSPOSED, the transpose of (W, D), and out (N I, W). A
+ * block computes a tile of a group's rows and of W. */
+template <typename S, bool TRANSPOSED>
+static __global__ void __launch_bounds__(THREADS, TRANSPOSED ? (int)tiles<S>::BLOCKS_TRANSPOSED
+                                                             : (int)tiles<S>::BLOCKS)
     forward_kernel(ct__groups g, int64_t D, int64_t W, const S *A, const S *C, S *out, whole wide)
 {
     typedef tiles<S> of;
@@ -46,13 +46,13 @@ static __global__ void __launch_bounds__(THREADS,
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
     if (t < TILE) row[t] = t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
     sums<S> tile;
-    const int64_t c_row = p.m * (TURNED ? W : D);
+    const int64_t c_row = p.m * (TRANSPOSED ? W : D);
     int64_t d0 = 0;
     do { /* once even if D is 0: this sets the rows */
         const int64_t deep = D - d0;
         __syncthreads();
         stage<S, TILE, of::DEPTH>(left, A, D, d0, wide.left, [&](int r) { return row[r]; });
-        if (TURNED)
+        if (TRANSPOSED)
             stage<S, TILE, of::DEPTH>(right, C, D, d0, wide.right,
                                       [=](int r) { return w0 + r < W ? c_row + w0 + r : -1; });
         else
@@ -60,14 +60,14 @@ static __global__ void __launch_bounds__(THREADS,
                                       [=](int r) { return r < deep ? c_row + d0 + r : -1; });
         __syncthreads();
         const int depth = deep < of::DEPTH ? (int)deep : (int)of::DEPTH;
-        tile.template add<TURNED>(left, right, depth, p.rows);
+        tile.template add<TRANSPOSED>(left, right, depth, p.rows);
         d0 += of::DEPTH;
     } while (d0 < D);
     const auto row_at = [=](int i) { return y + DOWN * i; };
-    const auto col_at = [=](int c) { return TURNED ? x + ACROSS * c : spread<VECTOR>(x, ACROSS, c); };
+    const auto col_at = [=](int c) { return TRANSPOSED ? x + ACROSS * c : spread<VECTOR>(x, ACROSS, c); };
     const auto row_of = [&](int i) { return row[row_at(i)]; };
     tile.settle(left, row_at, col_at);
-    if (TURNED) {
+    if (TRANSPOSED) {
         for (int i = 0; i < EACH; i++)
             for (int c = 0; c < WIDTH; c++)
                 if (row_of(i) >= 0 && w0 + col_at(c) < W)
@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
         stage<S, DEPTH, TILE>(left, A, J, j0, wide.left, [&](int r) { return row[r]; });
         stage<S, DEPTH, TILE>(right, G, K, k0, wide.right, [&](int r) { return row[r]; });
         __syncthreads();
-        tile.add_turned(left, right, rest < DEPTH ? (int)rest : (int)DEPTH);
+        tile.add_transposed(left, right, rest < DEPTH ? (int)rest : (int)DEPTH);
     }
     const auto row_at = [=](int i) { return spread<VECTOR>(y, DOWN, i); };
     const auto row_of = [=](int i) { return j0 + row_at(i) < J ? at + row_at(i) : -1; };
@@ -143,14 +143,14 @@ static ct_status take_groups(ct_device *dev, const ct_view *groups, int64_t N, i
     return CT__RUN_CHECK(dev, "groups", groups_kernel, M + 1 + N, *g);
 }
 
-template <typename S, bool TURNED>
+template <typename S, bool TRANSPOSED>
 static ct_status forward(ct_device *dev, const ct__groups &g, int64_t D, int64_t W, const void *A,
                          const void *C, void *out)
 {
     const int64_t blocks = g.M ? ct__pieces(g, ROWS) * ct__divide_up(W, TILE) : 0;
-    const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TURNED ? D : W, 16 / sizeof(S)),
+    const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TRANSPOSED ? D : W, 16 / sizeof(S)),
                          rows_at<S>(out, W, 16 / sizeof(typename tiles<S>::T)) };
-    return CT__RUN_BLOCKS(dev, "gather_matmul", (forward_kernel<S, TURNED>), blocks, THREADS, g, D, W,
+    return CT__RUN_BLOCKS(dev, "gather_matmul", (forward_kernel<S, TRANSPOSED>), blocks, THREADS, g, D, W,
                           (const S *)A, (const S *)C, (S *)out, wide);
 }
 

@@ -28,7 +28,7 @@ template <typename S> struct tiles {
         WIDE = TILE + VECTOR,
         ROOM = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
         BLOCKS = sizeof(T) == 8 ? 3 : 4, /* blocks that a multiprocessor's registers should hold */
-        BLOCKS_TURNED = 3,
+        BLOCKS_TRANSPOSED = 3,
     };
 };
 
@@ -95,21 +95,21 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
 }
 
 /* A block's tile of sums. Thread (y, x) holds sum[i][c]. For `add` its row is y + DOWN i, and its column is
- * x + ACROSS c (TURNED) or spread(x, ACROSS, c). For `add_turned` its row is spread(y, DOWN, i), and its
- * column is the same. */
+ * x + ACROSS c (TRANSPOSED) or spread(x, ACROSS, c). For `add_transposed` its row is spread(y, DOWN, i), and
+ * its column is the same. */
 template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
     S sum[EACH][WIDTH] = {};
 
-    /* += left right, or left rightᵀ if TURNED, for i < LIVE */
-    template <int LIVE, bool TURNED>
+    /* += left right, or left rightᵀ if TRANSPOSED, for i < LIVE */
+    template <int LIVE, bool TRANSPOSED>
     __device__ __forceinline__ void multiply(const S *left, const S *right, int depth)
     {
         typedef ct__pack<S, VECTOR> pack;
         const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
         for (int k = 0; k < depth; k += VECTOR) {
             S b[VECTOR][WIDTH];
-            if (TURNED) {
+            if (TRANSPOSED) {
                 for (int c = 0; c < WIDTH; c++) {
                     const pack p = *(const pack *)(right + (x + ACROSS * c) * DEEP + k);
                     for (int v = 0; v < VECTOR; v++) b[v][c] = p.x[v];
@@ -128,20 +128,20 @@ template <typename S, bool HALF = sizeof(S) == 2> struct sums {
             }
         }
     }
-    template <bool TURNED>
+    template <bool TRANSPOSED>
     __device__ __forceinline__ void add(const S *left, const S *right, int depth, int64_t rows)
     {
         if (rows > 4 * DOWN)
-            multiply<8, TURNED>(left, right, depth);
+            multiply<8, TRANSPOSED>(left, right, depth);
         else if (rows > 2 * DOWN)
-            multiply<4, TURNED>(left, right, depth);
+            multiply<4, TRANSPOSED>(left, right, depth);
         else if (rows > DOWN)
-            multiply<2, TURNED>(left, right, depth);
+            multiply<2, TRANSPOSED>(left, right, depth);
         else
-            multiply<1, TURNED>(left, right, depth);
+            multiply<1, TRANSPOSED>(left, right, depth);
     }
     /* += leftᵀ right */
-    __device__ __forceinline__ void add_turned(const S *left, const S *right, int depth)
+    __device__ __forceinline__ void add_transposed(const S *left, const S *right, int depth)
     {
         typedef ct__pack<S, VECTOR> pack;
         const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
@@ -190,15 +190,15 @@ template <typename S> struct sums<S, true> {
             }
         }
     }
-    template <bool TURNED>
+    template <bool TRANSPOSED>
     __device__ __forceinline__ void add(const S *left, const S *right, int depth, int64_t rows)
     {
-        if (TURNED)
+        if (TRANSPOSED)
             multiply<by_row, by_column>(left, DEEP, 1, right, 1, DEEP, depth, rows);
         else
             multiply<by_row, by_row>(left, DEEP, 1, right, WIDE, 1, depth, rows);
     }
-    __device__ __forceinline__ void add_turned(const S *left, const S *right, int depth)
+    __device__ __forceinline__ void add_transposed(const S *left, const S *right, int depth)
     {
         multiply<by_column, by_row>(left, 1, WIDE, right, WIDE, 1, depth, TILE);
     }

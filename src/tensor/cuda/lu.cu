@@ -39,14 +39,14 @@ struct factors {
     ct__matrix m;
     factors(const ct__job &job, const ct__matrix &A)
         : b(job), integers(b, b.members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
-          work(b, A.rows, A.rows), failed(integers), pivot(NULL), order(NULL), m(ct__turned(work.m))
+          work(b, A.rows, A.rows), failed(integers), pivot(NULL), order(NULL), m(ct__transposed(work.m))
     {
         if (b.status) return;
         pivot = failed + b.members;
         order = pivot + b.members * m.rows;
         ct__copy_matrices(b, A, m);
         (ct__one_by_one(b.dev, m.rows) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
-        CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), ct__turned(m), failed);
+        CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), ct__transposed(m), failed);
     }
     void put_in_order(int64_t *to) const
     {
@@ -102,18 +102,18 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *piv
     const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
     const int t = (int)threadIdx.x;
     double sum = 0;
-    int turned = 0;
+    int odd = 0;
     for (int64_t i = t; i < n && !failed[member]; i += CT__WARP) {
         const double u = (double)a[i * step];
         sum += log(fabs(u));
-        turned ^= (u < 0) ^ (pivot[i] != i);
+        odd ^= (u < 0) ^ (pivot[i] != i);
     }
     sum = ct__over_block<CT__WARP>(sum, ct__plus());
-    turned = ct__over_block<CT__WARP>(turned, ct__plus()) % 2;
+    odd = ct__over_block<CT__WARP>(odd, ct__plus()) % 2;
     if (t) return;
     const bool singular = failed[member] && !wild[member] && a[(failed[member] - 1) * step] == 0;
     ((T *)log_abs)[member] = singular ? (T)-INFINITY : failed[member] ? (T)NAN : (T)sum;
-    ((T *)sign)[member] = singular ? (T)0 : failed[member] ? (T)NAN : turned ? (T)-1 : (T)1;
+    ((T *)sign)[member] = singular ? (T)0 : failed[member] ? (T)NAN : odd ? (T)-1 : (T)1;
     if (singular) failed[member] = 0;
 }
 

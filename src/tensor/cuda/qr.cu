@@ -31,8 +31,8 @@ static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &p
     const int64_t w = panel.cols;
     if (!C.cols) return b.status;
     const ct__temporary of_V(b, panel.rows, w), of_S(b, w, w), of_Y(b, w, C.cols);
-    const ct__matrix &V = of_V.m, &S = of_S.m, &Y = of_Y.m, Vt = ct__turned(V), St = ct__turned(S),
-                     Yt = ct__turned(Y);
+    const ct__matrix &V = of_V.m, &S = of_S.m, &Y = of_Y.m, Vt = ct__transposed(V), St = ct__transposed(S),
+                     Yt = ct__transposed(Y);
     ct__triangle(b, panel, false, 0, CT__ONES, V);
     ct__gemm(b, 1, Vt, V, 0, S);
     ct__scale_columns(b, St, tau, St);
@@ -50,7 +50,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     if (!b.members || !count) return CT_OK;
     const ct__temporary At(b, cols, rows), taus(b, 1, count);
     const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
-    const ct__matrix A = ct__turned(At.m);
+    const ct__matrix A = ct__transposed(At.m);
     ct__copy_matrices(b, b.m[0], A);
     (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
     ct__copy_matrices(b, A, b.m[0]);
@@ -111,10 +111,10 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     if (!b.members) return CT_OK;
     if (!n) return ct__cuda_fill(dev, out, 1);
     const ct__temporary inverse(b, n, n), work(b, n, n), norm(b, 1, 1), other(b, 1, 1);
-    ct__copy_lower(b, ct__turned(b.m[0]), inverse.m);
+    ct__copy_lower(b, ct__transposed(b.m[0]), inverse.m);
     ct__change_lower(b, CT__INVERT, inverse.m);
     row_norm(b, b.m[0], work.m, norm.m);
-    row_norm(b, ct__turned(inverse.m), work.m, other.m);
+    row_norm(b, ct__transposed(inverse.m), work.m, other.m);
     return CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
 }
 

@@ -24,6 +24,6 @@ ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct
     const ct__matrices<3> b(dev, { x, y, out });
     const ct__matrix *m = b.m;
     const bool by_row = m[2].cs <= m[2].rs; /* else transposed: neighbours write neighbours */
-    const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
+    const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__transposed(m[2]);
     return CT__BATCH_EACH("sqdist", b, sqdist_kernel, ct__entries(b, to), first, second, to);
 }

@@ -78,9 +78,9 @@ static ct_status run(ct_device *dev, ct__action action, unsigned flags, double a
     const ct__matrices<2> b(dev, { t, x });
     if (!ct__entries(b, b.m[1])) return CT_OK;
     ct__formed ft(b, b.m[0]), fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
-    const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
-              right ? ct__turned(fx.m) : fx.m);
+    const bool right = flags & CT_RIGHT, transpose = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
+    ct__apply(b, action, upper == transpose, flags & CT_UNIT, alpha, transpose ? ct__transposed(ft.m) : ft.m,
+              right ? ct__transposed(fx.m) : fx.m);
     return fx.finish();
 }
 
@@ -101,7 +101,7 @@ static ct_status invert_block(const ct__job &b, const ct__matrix &L)
 {
     const ct__temporary M(b, L.rows, L.rows);
     ct__triangle(b, M.m, true, L.rows, CT__ONES, M.m);
-    by_cublas(b, true, false, false, 1, ct__turned(L), ct__turned(M.m));
+    by_cublas(b, true, false, false, 1, ct__transposed(L), ct__transposed(M.m));
     return ct__copy_lower(b, M.m, L);
 }
 
@@ -109,7 +109,7 @@ static ct_status square_block(const ct__job &b, const ct__matrix &L)
 {
     const ct__temporary T(b, L.rows, L.rows);
     ct__triangle(b, L, false, 0, CT__ZEROS, T.m);
-    return ct__syrk(b, 1, ct__turned(T.m), 0, L);
+    return ct__syrk(b, 1, ct__transposed(T.m), 0, L);
 }
 
 /* By halves; a half that the other one still reads is changed last:
@@ -128,10 +128,10 @@ ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix
     ct__change_lower(b, change, invert ? L22 : L11);
     if (invert) {
         ct__apply(b, CT__MULTIPLY, true, false, -1, L22, L21);
-        ct__apply(b, CT__SOLVE, false, false, 1, ct__turned(L11), ct__turned(L21));
+        ct__apply(b, CT__SOLVE, false, false, 1, ct__transposed(L11), ct__transposed(L21));
     } else {
-        ct__syrk(b, 1, ct__turned(L21), 1, L11);
-        ct__apply(b, CT__MULTIPLY, false, false, 1, ct__turned(L22), L21);
+        ct__syrk(b, 1, ct__transposed(L21), 1, L11);
+        ct__apply(b, CT__MULTIPLY, false, false, 1, ct__transposed(L22), L21);
     }
     return ct__change_lower(b, change, invert ? L11 : L22);
 }

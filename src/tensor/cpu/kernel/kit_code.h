@@ -115,11 +115,11 @@ TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const void *g_, i
     const int64_t whole = n / L * L;
     for (int64_t i = 0; i < whole; i += L)
         for (int64_t j = 0; j <= i; j += L) {
-            T turned[L][L], sum[L][L];
-            NAME(turn)(g + j * ldg + i, ldg, turned[0], L, 1);
+            T transposed[L][L], sum[L][L];
+            NAME(transpose_tile)(g + j * ldg + i, ldg, transposed[0], L, 1);
             for (int r = 0; r < L; r++)
-                VEC(sum[r]) = (T)0.5 * (LOAD(turned[r]) + LOAD(g + (i + r) * ldg + j));
-            if (!lower) NAME(turn)(sum[0], L, s + j * lds + i, lds, 1);
+                VEC(sum[r]) = (T)0.5 * (LOAD(transposed[r]) + LOAD(g + (i + r) * ldg + j));
+            if (!lower) NAME(transpose_tile)(sum[0], L, s + j * lds + i, lds, 1);
             for (int r = 0; r < L; r++) VEC(s + (i + r) * lds + j) = LOAD(sum[r]);
         }
     for (int64_t i = whole; i < n; i++)

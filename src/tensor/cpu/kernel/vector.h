@@ -60,7 +60,7 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
 /* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds,
  * each of which interleaves row i with row i + LANES/2. With sign = 1 any bits may be transposed: a product
  * would change those of a signalling NaN. */
-TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
+TARGET CT__INLINE void NAME(transpose_tile)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
 {
     const NAME(vec) zero = { 0 }, f = sign - zero;
     NAME(vec) r[L], next[L];
@@ -91,7 +91,8 @@ TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs,
     }
     for (; rs == 1 && j + L <= n; j += L) {
         int64_t p = 0;
-        for (; p + L <= depth; p += L) NAME(turn)(from + p + j * cs, cs, to + p * width + j, width, 1);
+        for (; p + L <= depth; p += L)
+            NAME(transpose_tile)(from + p + j * cs, cs, to + p * width + j, width, 1);
         for (; p < depth; p++)
             for (int64_t l = j; l < j + L; l++) to[p * width + l] = from[p + l * cs];
     }
@@ -105,7 +106,8 @@ NAME(transpose_signed)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y
 {
     const int64_t r = rows / L * L, c = cols / L * L;
     for (int64_t i = 0; i < r; i += L)
-        for (int64_t j = 0; j < c; j += L) NAME(turn)(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
+        for (int64_t j = 0; j < c; j += L)
+            NAME(transpose_tile)(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = j < c ? r : 0; i < rows; i++)
             y[j * ldy + i] = sign == 1 ? x[i * ldx + j] : sign * x[i * ldx + j];
