@@ -225,13 +225,13 @@ CT_API ct_var ct_mse(ct_var prediction, ct_var target);
 /* mean of r²/2 where |r| <= delta, else of delta (|r| - delta/2), with r = prediction - target. The second
  * derivative is 1 where |r| <= delta, else 0. [Huber 1964] */
 CT_API ct_var ct_huber(ct_var prediction, ct_var target, double delta);
-/* mean of ½ (log 2π variance + (target - mean)² / variance). A variance that is not positive gives NaN and is
- * flagged with its place. */
+/* mean of ½ (log 2π variance + (target - mean)² / variance). A variance that is not positive and finite gives
+ * NaN and is flagged with its place. */
 CT_API ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target);
 /* mean over rows of logsumexp(logits) - logits[label]; logits (..., classes), label i64 (...) */
 CT_API ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label);
 /* log N(y; mean, L Lᵀ) = -½ |L⁻¹(y - mean)|² - Σ log L_ii - n/2 log 2π; y, mean (..., n, 1), L (..., n, n) ->
- * (...). An L_ii that is not positive fails as in ct_cholesky_logdet. */
+ * (...). An L_ii that is not positive and finite fails as in ct_cholesky_logdet. */
 CT_API ct_var ct_mvn_logpdf(ct_var y, ct_var mean, ct_var L);
 
 CT_END_DECLS

@@ -48,7 +48,7 @@ typedef enum ct_tri_flags {
     CT_RIGHT = 8, /* solve X op(T) = B, not op(T) X = B            */
 } ct_tri_flags;
 
-/* The set that the elements of a tensor must lie in. NaN lies in none of them. */
+/* The set that the elements of a tensor must lie in: (0, ∞), all but 0, or (-∞, ∞). NaN lies in none. */
 typedef enum ct_domain { CT_POSITIVE, CT_NONZERO, CT_FINITE } ct_domain;
 
 /* -- creation and lifetime ------------------------------------------------------------------------------- */

@@ -12,8 +12,9 @@ static ct_var compose(ct_call *c)
         return ct_none();
     ct_var chi2 = ct_mean(ct_div(ct_square(ct_sub(target, mean)), variance), CT_ALL, false);
     ct_var y = ct_scale(ct_shift(ct_add(ct_mean(ct_log(variance), CT_ALL, false), chi2), CT__LOG_2PI), 0.5);
-    return ct__where_positive(y, ct_reshape(variance, ct_shape2(-1, 1)), "variance %lld",
-                              "is not positive: take the exponential or the softplus of a free parameter");
+    return ct__where_positive(
+        y, ct_reshape(variance, ct_shape2(-1, 1)), "variance %lld",
+        "is not positive and finite: take the exponential or the softplus of a free parameter");
 }
 
 static void sample(ct_sample *s)

@@ -56,13 +56,13 @@ static inline unsigned ct__flags(const void *attr) { return attr ? *(const unsig
  * the bit. */
 void ct__add_transpose(ct_call *c, ct_view A);
 
-/* y (...), but NaN and flagged where an element of x (..., n, 1) is not positive; the message is as for
- * ct_prim_flag. */
+/* y (...), but NaN and flagged where an element of x (..., n, 1) is not positive and finite; the message is
+ * as for ct_prim_flag. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
 /* The message for an x that should be the diagonal of a Cholesky factor. */
 #define CT__NO_FACTOR \
-    "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
+    "diagonal element %lld", "is not positive and finite: L is not a Cholesky factor, ct_cholesky makes one"
 
 /* For compositions: v, a view of scratch, as a constant on the tape. Releases the call's scratch. */
 ct_var ct__constant(ct_call *c, ct_view v);

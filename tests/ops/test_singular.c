@@ -118,7 +118,10 @@ static void cholesky_factors(void **state)
             "positive",
             NAN, 2 * log(6));
     L = leaf(tensor2(device, 1, 1, 0));
-    FLAGGED(ct_cholesky_logdet(L), "diagonal element 1 is not positive: L is not a Cholesky factor", NAN);
+    FLAGGED(ct_cholesky_logdet(L),
+            "diagonal element 1 is not positive and finite: L is not a Cholesky factor", NAN);
+    L = leaf(tensor2(device, 1, 1, INFINITY));
+    FLAGGED(ct_cholesky_logdet(L), "diagonal element 1 is not positive and finite", NAN);
     L = leaf(tensor2(device, 2, 2, -1, 0, 0, 2));
     ct_var one = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 1)), zero = zeros(2, 1);
     FLAGGED(ct_mvn_logpdf(one, zero, L), "diagonal element 1 is not positive", NAN);
@@ -132,6 +135,8 @@ static void variances(void **state)
     FLAGGED(ct_gaussian_nll(m, v, y), "positive(2x1, scalar): variance 2 is not positive", NAN);
     m = leaf(tensor1(device, 2, 0, 0)), y = leaf(tensor1(device, 2, 0, 0));
     FLAGGED(ct_gaussian_nll(m, number(0), y), "variance 1 is not positive", NAN);
+    m = leaf(tensor1(device, 2, 0, 0)), y = leaf(tensor1(device, 2, 0, 0));
+    FLAGGED(ct_gaussian_nll(m, number(INFINITY), y), "variance 1 is not positive and finite", NAN);
 }
 
 static void ridge(void **state)
@@ -142,7 +147,8 @@ static void ridge(void **state)
         double B[] = { 1, 2, 3 }, D[] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
         ct_var P = ct_ridge_solve(leaf(ct_from(device, CT_F64, ct_shape2(1, 3), B)), /* pushed through */
                                   leaf(ct_from(device, CT_F64, ct_shape2(3, 3), D)), number(bad[i]));
-        FLAGGED(P, check_at_once() ? "lambda is not positive: choose a larger one" : "lambda", NAN, NAN, NAN);
+        FLAGGED(P, check_at_once() ? "lambda is not positive and finite: choose another" : "lambda", NAN, NAN,
+                NAN);
         P = ct_ridge_solve(leaf(ct_from(device, CT_F64, ct_shape2(3, 1), B)), leaf(tensor2(device, 1, 1, 1)),
                            number(bad[i]));
         FLAGGED(P, "lambda", NAN, NAN, NAN);

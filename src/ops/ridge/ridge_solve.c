@@ -87,8 +87,8 @@ static ct_view positive(ct_call *c, ct_view lambda)
 {
     ct_view copy = ct_scratch(c, lambda.dtype, ct_view_shape(lambda));
     ct_prim_copy(c, lambda, copy);
-    ct_prim_flag(c, CT_POSITIVE, ct__with_ones(lambda, 2), "lambda", "is not positive: choose a larger one",
-                 ct__with_ones(copy, 2));
+    ct_prim_flag(c, CT_POSITIVE, ct__with_ones(lambda, 2), "lambda",
+                 "is not positive and finite: choose another", ct__with_ones(copy, 2));
     return copy;
 }
 

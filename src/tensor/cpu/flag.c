@@ -1,11 +1,12 @@
-/* Flags the members of a batch that have a number outside a domain: not positive, zero, or not finite. */
+/* Flags the members of a batch that have a number outside a domain: not positive and finite, zero, or not
+ * finite. */
 #include "batch.h"
 
 #include <math.h>
 
 static bool within(ct_domain domain, double value)
 {
-    return domain == CT_FINITE ? isfinite(value) : (domain == CT_NONZERO ? fabs(value) : value) > 0;
+    return domain == CT_NONZERO ? fabs(value) > 0 : isfinite(value) && (domain == CT_FINITE || value > 0);
 }
 
 /* The place, from 1, of the first element of x (rows, 1) outside the domain; 0 if there is none. */

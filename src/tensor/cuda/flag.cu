@@ -1,4 +1,4 @@
-/* Flags the members that have a number outside a domain: positive, nonzero or finite. */
+/* Flags the members that have a number outside a domain: positive and finite, nonzero, or finite. */
 #include "batch.cuh"
 #include "block.cuh"
 
@@ -13,8 +13,8 @@ static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct
     const int64_t member = blockIdx.x, threads = blockDim.x, t = threadIdx.x;
     const int64_t first = ct__first<CT__BLOCK>(x.rows, [&](int64_t i) {
         const T value = ct__at_entry<T>(b, x, ct__entry{ member, i, 0 });
-        return !(domain == CT_FINITE ? value - value == 0
-                                     : (domain == CT_NONZERO ? (T)fabs(value) : value) > 0);
+        return !(domain == CT_NONZERO ? (T)fabs(value) > 0
+                                      : value - value == 0 && (domain == CT_FINITE || value > 0));
     });
     if (!t) failed[member] = first < x.rows ? first + 1 : 0;
     if (first == x.rows) return;
