@@ -176,7 +176,8 @@ CT__INLINE double ct__erf(double x, bool fused)
 #define CT__SINE_MOST 0x1p20
 
 /* sin(x + quarters π/2): x = n π/2 + r + low, and sin or cos of r from polynomials in r². π/2 is a sum of
- * three parts; n times the first or the second is exact. */
+ * three parts; n times the first or the second is exact. [Cody & Waite 1980, "Software manual for the
+ * elementary functions"] */
 CT__INLINE double ct__sine(double x, int quarters, bool fused)
 {
     static const double S[] = { -0x1.ab17bdcbd3414p-41, 0x1.61217ee5cca1bp-33,  -0x1.ae64541295cdfp-26,
