@@ -15,11 +15,14 @@ extern char **environ;
 
 /* -- what gnuplot reads -- */
 
-/* In double quotes gnuplot reads escapes, and runs a program in backquotes. The label of a tic is a format. */
+/* In double quotes gnuplot reads escapes, and runs a program in backquotes. The label of a tic is a format. A
+ * text of XML cannot hold "]]>", whose last character gnuplot does not escape: a blank parts it. */
 static void put_quoted(FILE *out, const char *text, const char *percent)
 {
+    const char *begin = text;
     fputc('"', out);
     for (uint32_t c; (c = take_character(&text));) {
+        if (c == '>' && text - begin > 2 && text[-2] == ']' && text[-3] == ']') fputc(' ', out);
         if (c == '"' || c == '\\' || c == '`')
             fprintf(out, "\\%03o", c);
         else if (c == '%')
