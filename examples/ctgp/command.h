@@ -33,8 +33,8 @@ int many_share(int result);
 
 /* -- text.c: what people read --
  *
- * Printed is UTF-8 without control characters, whatever bytes a name has. So nothing that is printed here ends a
- * line, but for the functions that print one. */
+ * All of it is printed as UTF-8 without control characters, whatever bytes a name has. So no format has the
+ * end of a line: functions that print a line add it. */
 
 void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
 /* One line on standard output. */
@@ -122,8 +122,8 @@ void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3,
 
 /* -- signals.c -- */
 
-/* Between the two SIGHUP, SIGINT and SIGTERM wait, while a file is written. A pipe or a device may take long and
- * leaves nothing behind, so that they do not wait for it. */
+/* SIGHUP, SIGINT and SIGTERM wait between the two, while the file at `path` is written. They do not wait for
+ * a pipe or a device, which may take long and leaves nothing behind. */
 void signals_hold(const char *path);
 void signals_release(void);
 

@@ -24,7 +24,7 @@ static void put_quoted(FILE *out, const char *text, const char *percent)
     for (uint32_t c; (c = take_character(&text));) {
         if (c == '>' && text - begin > 2 && text[-2] == ']' && text[-3] == ']') fputc(' ', out);
         if (c == '"' || c == '\\' || c == '`')
-            fprintf(out, "\\%03o", c);
+            fprintf(out, "\\%c", (int)c);
         else if (c == '%')
             fputs(percent, out);
         else

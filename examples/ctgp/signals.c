@@ -13,8 +13,8 @@ static volatile sig_atomic_t waiting;
 
 static void keep(int which) { waiting = which; }
 
-/* By a handler, since a mask of this thread would leave the signals to others. The second of a signal ends the
- * program. */
+/* By a handler, since a mask of this thread would leave the signals to others. The second SIGINT, say, ends
+ * the program. */
 void signals_hold(const char *path)
 {
     const struct sigaction action = { .sa_handler = keep, .sa_flags = SA_RESTART | SA_RESETHAND };

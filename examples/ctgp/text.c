@@ -1,5 +1,5 @@
-/* What people read. Names from files may hold any bytes: they are printed as UTF-8, and a character that acts on
- * a terminal or ends the line becomes '?'. A byte that is not UTF-8 is taken for Latin-1. */
+/* What people read. Names from files may hold any bytes: they are printed as UTF-8, and a character that acts
+ * on a terminal or ends the line becomes '?'. A byte that is not UTF-8 is taken for Latin-1. */
 #include "command.h"
 
 #include <stdarg.h>

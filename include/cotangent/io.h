@@ -1,8 +1,9 @@
 /* Reads and writes tensors: .npy and CSV files, and DLPack for other libraries in the same process.
  *
  * Writing is atomic: the data goes to a temporary file beside `path`, which then replaces the file. So the
- * file at `path` is always the old one or the new one, never a part. A symbolic link stays a link. A full
- * disk, RLIMIT_FSIZE and a pipe without a reader are CT_EIO: no signal reaches the application. */
+ * file at `path` is always the old one or the new one, never a part. The new one has the permissions of the
+ * old one, without setuid and setgid. A symbolic link stays a link. A full disk, RLIMIT_FSIZE and a pipe
+ * without a reader are CT_EIO: no signal reaches the application. */
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* vsnprintf for messages, which hold names from files: control characters, which act on a terminal, become '?',
- * but for the ends of lines, as a message on a formula has several. */
+/* vsnprintf for messages, which hold names from files: control characters, which act on a terminal, become
+ * '?'. Ends of lines stay, since a message on a formula has several. */
 void ct__message(char *to, size_t size, const char *format, va_list values);
 
 #endif

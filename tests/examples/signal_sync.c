@@ -1,5 +1,5 @@
-/* Preloaded into a program, this library sends it the signal of the environment's SIGNAL, once, while it writes a
- * file: all is written, and nothing renamed. */
+/* Preloaded into a program, this library sends it the signal of the environment's SIGNAL, once, while it
+ * writes a file: all is written, and nothing renamed. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -216,7 +216,8 @@ that 'a signal' fails 'kill -9 $$' '^ctgp: gnuplot was ended by signal 9$'
 that 'no picture' fails 'exit 0' '^ctgp: lost.svg: gnuplot has drawn no whole picture$'
 that 'half a picture' fails 'cat >/dev/null; echo "<svg>"' 'no whole picture$'
 that 'a gnuplot that reads nothing' fails 'echo "<svg"; echo why >&2; exit 3' '^ctgp: gnuplot failed: why$'
-that 'a reason that acts on terminals' fails 'printf "\033[2Jwhy\n" >&2; exit 1' '^ctgp: gnuplot failed: \?\[2Jwhy$'
+that 'a reason that acts on terminals' fails 'printf "\033[2Jwhy\n" >&2; exit 1' \
+    '^ctgp: gnuplot failed: \?\[2Jwhy$'
 
 # A full disk: the good picture stays. gnuplot's own writes would fail without a word.
 instead 'exec "$REAL" "$@"'

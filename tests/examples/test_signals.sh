@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_signals.sh CTGP SIGNAL_SYNC: a signal while a file is written leaves the whole file and nothing beside it. In
-# TAP.
+# test_signals.sh CTGP SIGNAL_SYNC: a signal while a file is written leaves the whole file and nothing beside
+# it. In TAP.
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
 sync=$2

@@ -35,8 +35,8 @@ static ct_status give_up(ct__output *out, ct_status status)
     return out->status = status;
 }
 
-/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will be
- * replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
+/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will
+ * be replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
 static int inspect(const char *path, int *mode, bool *direct)
 {
     struct stat info;
