@@ -55,6 +55,7 @@ seed basis odd '2"1" + x2*x0 + ""^2'
 # plot: the kind of picture, then names of four columns, of three levels and of the file, each with a zero
 seed plot number "\\000'a\\000\\140touch x\\140\\000y\\000z\\000a\\000b\\000c\\000it''s %%d \\\\n"
 seed plot time '\001@a_{b}^c\000"y"\000$x\000\351t\351\000a\000b\000c\000<b>&amp;'
+seed plot digits '\002"50\000`7`\000u\000v\000\\7\000"7\000`0\000"11'
 seed plot levels '\002a\nb\000y\033[2J\000u\000v\000%%s\000\\"\000\302\233\000\357\277\277'
 seed plot panels '\003x\\\000"\140c\000t%%\000'\'\'\''y\000{/Symbol a}\000%%1$n\000]]>\000#!'
 # fit: sixteen bytes of options and scales before the text
