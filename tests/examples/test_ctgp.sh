@@ -578,7 +578,7 @@ bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
 awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
 bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows; --max-rows draws them$' \
-    timeout 20 "${fit[@]}" huge.csv
+    timeout 200 "${fit[@]}" huge.csv
 bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
 bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv

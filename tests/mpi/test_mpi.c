@@ -59,7 +59,7 @@ CT_PRINTF(1, 2) static void conclude(const char *format, ...)
         fflush(stdout);
     }
     va_end(args);
-    alarm(60);
+    alarm(600);
 }
 
 /* -- models ---------------------------------------------------------------------------------------------- */
@@ -627,7 +627,7 @@ int main(int argc, char **argv)
     (void)argc;
     (void)argv;
     MPI_Init(NULL, NULL);
-    alarm(60);
+    alarm(600);
     group = ct_group_mpi(MPI_COMM_WORLD);
     device = ct_device_open("cpu");
     int size;

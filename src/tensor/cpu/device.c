@@ -122,7 +122,7 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     const int usual = omp_get_max_threads();
     dev->threads = ct__team_trial(asked ? asked : usual < most ? usual : most);
     dev->isa = ct__best_isa();
-    dev->amx = ct__has_amx();
+    dev->amx = dev->isa == CT__ISA_AVX512 && ct__has_amx();
     uint64_t memory = physical_memory();
     if (!dev->memory.limit) dev->memory.limit = memory;
     const char *config = openblas_get_config(), *core = openblas_get_corename();
