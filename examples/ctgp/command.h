@@ -31,6 +31,29 @@ int many_device(const char **name);
 /* Gives all processes the result of process 0, GO_ON or a code. */
 int many_share(int result);
 
+/* -- text.c: what people read --
+ *
+ * All of it is printed as UTF-8 without control characters, whatever bytes a name has. So no format has the
+ * end of a line: functions that print a line add it. */
+
+void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
+/* One line on standard output. */
+void say_line(const char *format, ...) CT_PRINTF(1, 2);
+/* "ctgp: " and one line on standard error. */
+void note(const char *format, ...) CT_PRINTF(1, 2);
+/* The same; returns `result`. */
+int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+/* The same for a message of the library, which may have several lines, after `what` (may be NULL). */
+int fail_message(int result, const char *what, const char *message);
+
+/* The next character of a text, which it passes; 0 at the end. A byte that is not UTF-8 is taken for
+ * Latin-1. */
+uint32_t take_character(const char **text);
+/* Writes it in UTF-8. */
+void put_character(FILE *to, uint32_t c);
+/* Whether it acts on a terminal, or no XML may hold it. */
+bool is_control(uint32_t c);
+
 /* -- options.c: the command line -- */
 
 typedef struct option {
@@ -72,9 +95,7 @@ bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
 
-/* Prints "ctgp: " and one line on stderr, and returns `result`. */
-int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
+/* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
 
@@ -98,6 +119,13 @@ void json_outputs(json *j, const char *kind);
 void json_end(json *j, bool several);
 /* A value as printf writes it. */
 void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
+
+/* -- signals.c -- */
+
+/* SIGHUP, SIGINT and SIGTERM wait between the two, while the file at `path` is written. They do not wait for
+ * a pipe or a device, which may take long and leaves nothing behind. */
+void signals_hold(const char *path);
+void signals_release(void);
 
 /* -- dialect.c: how a table is written, if options say so -- */
 

@@ -1,8 +1,9 @@
 /* Reads and writes tensors: .npy and CSV files, and DLPack for other libraries in the same process.
  *
  * Writing is atomic: the data goes to a temporary file beside `path`, which then replaces the file. So the
- * file at `path` is always the old one or the new one, never a part. A symbolic link stays a link. A full
- * disk, RLIMIT_FSIZE and a pipe without a reader are CT_EIO: no signal reaches the application. */
+ * file at `path` is always the old one or the new one, never a part. The new one has the permissions of the
+ * old one, without setuid and setgid. A symbolic link stays a link. A full disk, RLIMIT_FSIZE and a pipe
+ * without a reader are CT_EIO: no signal reaches the application. */
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 
@@ -82,6 +83,8 @@ CT_API int64_t ct_table_rows(const ct_table *table);
 CT_API int64_t ct_table_cols(const ct_table *table);
 /* The column's name: the header's, or "c0", "c1", ... Owned by the table; NULL if there is no such column. */
 CT_API const char *ct_table_name(const ct_table *table, int64_t col);
+/* Whether there is a header, which leaves the column without a name. */
+CT_API bool ct_table_unnamed(const ct_table *table, int64_t col);
 /* The index of the column of that name; -1 if there is none. */
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
 /* The meaning of the column's numbers. Owned by the table; NULL if there is no such column. */
@@ -112,6 +115,10 @@ CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
 /* Writes a matrix, or a vector as one column, with a header of `names` (NULL: none), atomically. 17 digits
  * for f64, and 9 for f32, bf16 and f16, so that reading gives the same bits. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
+
+/* Whether a field that holds this text without quotes is read back as the text, wherever it stands in a table
+ * separated by commas. Blanks at an end, a separator, a quote or the sign of a remark need quotes. */
+CT_API bool ct_csv_is_plain(const char *text);
 
 /* -- numbers as text ------------------------------------------------------------------------------------- */
 /* Decimal numbers, converted exactly, with a decimal point in every locale. */

@@ -1,6 +1,8 @@
 /* Errors: the tape's sticky error, refused calls, and numerical failures, which do not stop the tape. */
 #include "internal.h"
 
+#include "tensor/message.h"
+
 #include <stdio.h>
 
 /* -- the tape's error ------------------------------------------------------------------------------------ */
@@ -17,7 +19,7 @@ void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_tape_fail: the format is NULL";
-    vsnprintf(tape->message + at, sizeof tape->message - (size_t)at, format, args);
+    ct__message(tape->message + at, sizeof tape->message - (size_t)at, format, args);
     va_end(args);
 }
 

@@ -1,10 +1,23 @@
 /* A device's messages: its last error, and lines for a log. */
+#include "message.h"
+
 #include "internal.h"
 
 #include <stdio.h>
 
 const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
+
+/* The C1 control characters are the bytes C2 80 ... C2 9F in UTF-8. */
+void ct__message(char *to, size_t size, const char *format, va_list values)
+{
+    vsnprintf(to, size, format, values);
+    for (unsigned char *p = (unsigned char *)to; *p; p++) {
+        const bool two = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+        if (two) *p++ = '?';
+        if (two || (*p < ' ' && *p != '\n') || *p == 127) *p = '?';
+    }
+}
 
 /* A device without references is the static one of device.c, which is never written to. */
 ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
@@ -13,7 +26,7 @@ ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_device_fail: the format is NULL";
-    vsnprintf(dev->message, sizeof dev->message, format, args);
+    ct__message(dev->message, sizeof dev->message, format, args);
     va_end(args);
     return dev->last_status = status;
 }

@@ -277,8 +277,8 @@ if command -v gnuplot >/dev/null; then
     that 'is SVG' grep -q '</svg>' p.svg
     ok 'fit of one input' 'features=1' "${fit[@]}" curve.csv
     name="it's \"odd\"; \$(touch pwned) \`touch pwned\` |.png"
-    bad 'the script of a plot goes where TMPDIR says' 4 'nowhere/ctgp-' env TMPDIR=nowhere "$ctgp" plot \
-        train.ctgp test.csv --out p.svg
+    ok 'a plot needs no folder for temporary files' '^picture=' env TMPDIR=nowhere "$ctgp" plot train.ctgp \
+        test.csv --out p.svg
     ok 'plot of one input, with an odd file name' '^picture=' "$ctgp" plot curve.ctgp curve.csv --out "$name"
     that 'is PNG' grep -q PNG "$name"
     that 'nothing was executed' test ! -e pwned

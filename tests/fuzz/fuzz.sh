@@ -52,6 +52,11 @@ seed names quoted '"size, total" , "na""me",it'\''s, x*'
 seed basis plain '01 + x0 + x0^2*x1 + x2'
 seed basis quoted '11 + "my col" + "a""b"^8 * 1 + x'
 seed basis odd '2"1" + x2*x0 + ""^2'
+# plot: the kind of picture, then names of four columns, of three levels and of the file, each with a zero
+seed plot number "\\000'a\\000\\140touch x\\140\\000y\\000z\\000a\\000b\\000c\\000it''s %%d \\\\n"
+seed plot time '\001@a_{b}^c\000"y"\000$x\000\351t\351\000a\000b\000c\000<b>&amp;'
+seed plot levels '\002a\nb\000y\033[2J\000u\000v\000%%s\000\\"\000\302\233\000\357\277\277'
+seed plot panels '\003x\\\000"\140c\000t%%\000'\'\'\''y\000{/Symbol a}\000%%1$n\000]]>\000#!'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \
@@ -62,8 +67,10 @@ seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
+    more=
+    [ "$target" != plot ] || more="-D_DEFAULT_SOURCE -lexpat $(ls examples/ctgp/*.c | grep -v /main.c)"
     clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        -Iinclude -Isrc "$source/fuzz_$target.c" -o "$build/fuzz_$target" \
+        -Iinclude -Isrc "$source/fuzz_$target.c" $more -o "$build/fuzz_$target" \
         -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
     log=$build/fuzz_$target.log
     case $target in fit | kernel) words=-dict=$source/kernel.dict ;; *) words= ;; esac

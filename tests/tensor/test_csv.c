@@ -426,6 +426,52 @@ static void saves(void **state)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) ct_release(all[k]);
 }
 
+/* Names as they may be in a header; the empty one becomes that of its place. */
+static void names_come_back(void **state)
+{
+    (void)state;
+    static const char *const hostile[] = { "a ",
+                                           " a",
+                                           "\ta",
+                                           "a\t",
+                                           "#a",
+                                           "a,b",
+                                           "a;b",
+                                           "a\tb",
+                                           "a\nb",
+                                           "a\rb",
+                                           "\"a\"",
+                                           "a\"b",
+                                           "\xef\xbb\xbf"
+                                           "a",
+                                           "\xff\xfe",
+                                           "\xfe\xff" };
+    const char *path = files_path("names.csv");
+    ct_tensor *x = tensor2(dev, 2, 2, 1, 2, 3, 4);
+    for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++)
+        for (int at = 0; at < 2; at++) {
+            assert_false(ct_csv_is_plain(hostile[k]));
+            assert_ok(ct_csv_save(x, (const char *[]){ at ? "y" : hostile[k], at ? hostile[k] : "y" }, path),
+                      ct_message(dev));
+            ct_table *t = ct_csv_read(dev, path, NULL);
+            assert_non_null(t);
+            assert_string_equal(ct_table_name(t, at), hostile[k]);
+            assert_false(ct_table_unnamed(t, at));
+            ct_table_free(t);
+        }
+    assert_ok(ct_csv_save(x, (const char *[]){ "", "y" }, path), ct_message(dev));
+    ct_table *t = ct_csv_read(dev, path, NULL);
+    assert_true(ct_table_unnamed(t, 0));
+    assert_false(ct_table_unnamed(t, 1));
+    assert_false(ct_table_unnamed(t, 2));
+    assert_false(ct_table_unnamed(NULL, 0));
+    assert_string_equal(ct_table_name(t, 0), "c0");
+    ct_table_free(t);
+    ct_release(x);
+    assert_true(ct_csv_is_plain("a b\xe4.5 (m/s)"));
+    assert_false(ct_csv_is_plain(""));
+}
+
 static void same_bits(void **state)
 {
     (void)state;
@@ -560,7 +606,7 @@ int main(void)
         cmocka_unit_test(saves),     cmocka_unit_test(same_bits),  cmocka_unit_test(huge),
         cmocka_unit_test(no_memory), cmocka_unit_test(only_some),  cmocka_unit_test(separators),
         cmocka_unit_test(decimals),  cmocka_unit_test(forms),      cmocka_unit_test(comments),
-        cmocka_unit_test(headers),   cmocka_unit_test(texts),
+        cmocka_unit_test(headers),   cmocka_unit_test(texts),      cmocka_unit_test(names_come_back),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -35,8 +35,8 @@ static ct_status give_up(ct__output *out, ct_status status)
     return out->status = status;
 }
 
-/* Inspects what is at `path`: whether to write to it directly, and the *mode of a file that will be replaced,
- * else -1. Returns errno. */
+/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will
+ * be replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
 static int inspect(const char *path, int *mode, bool *direct)
 {
     struct stat info;
@@ -45,7 +45,7 @@ static int inspect(const char *path, int *mode, bool *direct)
     if (S_ISDIR(info.st_mode)) return EISDIR;
     if (access(path, W_OK)) return errno;
     *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
-    if (!*direct) *mode = info.st_mode & 07777;
+    if (!*direct) *mode = info.st_mode & 0777;
     return 0;
 }
 
