@@ -105,8 +105,11 @@ static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     int result = fit_learn(s, f, cols, d, *options, &l);
     if (result == GO_ON && ct_gp_save_with(l.gp, s->model, &how)) result = fail_device(f->device, NULL);
-    if (result == GO_ON) result = fit_tell(s, &l, cols, &j);
-    if (result == GO_ON && s->json) json_end(&j, false);
+    if (result == GO_ON) {
+        result = fit_tell(s, &l, cols, &j);
+        if (result == GO_ON && s->json) json_end(&j, false);
+        result = end_output_of_model(result, s->model);
+    }
     lesson_free(&l);
     return result;
 }

@@ -51,14 +51,8 @@ static int run(const entry *e, int argc, char **argv)
     return many_end(result == GO_ON ? e->run(argc, argv) : result);
 }
 
-/* The exit code. Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
-static int finish(int result)
-{
-    if (result == GO_ON) result = CODE_OK;
-    bool bad = ferror(stdout);
-    if (fflush(stdout) || bad) return result ? result : fail(CODE_IO, "standard output could not be written");
-    return result;
-}
+/* The exit code. */
+static int finish(int result) { return end_output(result == GO_ON ? CODE_OK : result); }
 
 int main(int argc, char **argv)
 {

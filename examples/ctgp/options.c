@@ -38,6 +38,20 @@ int fail_device(const ct_device *device, const char *what)
                 status ? ct_message(device) : "out of memory");
 }
 
+int end_output(int result)
+{
+    const bool bad = ferror(stdout);
+    if (!fflush(stdout) && !bad) return result;
+    return result > CODE_OK ? result : fail(CODE_IO, "standard output could not be written");
+}
+
+int end_output_of_model(int result, const char *path)
+{
+    result = end_output(result);
+    if (result > CODE_OK) fprintf(stderr, "ctgp: the model is kept in %s\n", path);
+    return result;
+}
+
 static void print_help(const command *c)
 {
     printf("usage: ctgp %s %s [options]\n\n%s\n\n", c->name, c->arguments, c->summary);

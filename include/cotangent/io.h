@@ -158,8 +158,8 @@ CT_API size_t ct_time_write(double days, char text[CT_TIME_TEXT]);
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
 /* Writes data[0..bytes) to a file, atomically. Removes temporary files that killed programs have left beside
- * it. CT_EIO leaves the old file, unless the message says "it is written": then the new one is there, and only
- * its folder could not be synced to the disk. */
+ * it. CT_EIO leaves the old file, unless the message says "it is written": then the new one is there, and
+ * only its folder could not be synced to the disk. */
 CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
 
 /* A complete file in host memory. */

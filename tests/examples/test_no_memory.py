@@ -122,6 +122,11 @@ def fault(name, result, old, whole):
         return None if after == whole["files"] else "exit code 0, and other files: " + ", ".join(after)
     if result.returncode != CODE_MEMORY:
         return f"exit code {result.returncode}"
+    kept = bool(lines) and lines[-1] == "ctgp: the model is kept in out.ctgp"
+    if kept != (after == whole["files"] != old and "out.ctgp" in after):
+        return "exit code 5; the model is " + ("not there" if kept else "there, and nothing says so")
+    if kept:
+        lines.pop()
     if not lines or not re.match("ctgp: .*memory", lines[-1]):
         return "no message"
     if len(lines) > 1 and not name.startswith("fit"):
