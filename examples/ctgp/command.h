@@ -3,6 +3,7 @@
 #define CTGP_COMMAND_H
 
 #include <cotangent/cotangent.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Exit codes; the man page lists them. */
@@ -24,12 +25,14 @@ ct_group *many(void);
 /* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
  * or a code. */
 int many_begin(bool together);
-/* Ends the command, and returns `result`. */
+/* Keeps the message of a failure for many_end in a process that prints nothing. False in the others. */
+bool many_keep(const char *format, va_list arguments);
+/* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */
 int many_end(int result);
 /* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
 int many_device(const char **name);
-/* Gives all processes the result of process 0, GO_ON or a code. */
-int many_share(int result);
+/* Copies bytes from process 0 to all. GO_ON, or the code of a process that has failed. */
+int many_share(void *data, size_t bytes);
 
 /* -- options.c: the command line -- */
 
@@ -74,6 +77,7 @@ int keep_apart(const char *name, const char *out, const char *argument, const ch
 
 /* Prints "ctgp: " and one line on stderr, and returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+int code_of(ct_status status);
 /* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);

@@ -138,7 +138,7 @@ int run_fit(int argc, char **argv)
 {
     settings s = { 0 };
     int result = fit_read_settings(argc, argv, &s);
-    if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model));
+    if (result == GO_ON) result = ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model);
     if (result == GO_ON) result = many_device(&s.device);
     if (result != GO_ON) return result;
     s.gp.group = many();

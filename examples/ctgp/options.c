@@ -11,14 +11,16 @@ int fail(int result, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("ctgp: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    if (!many_keep(format, arguments)) {
+        fputs("ctgp: ", stderr);
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+    }
     va_end(arguments);
     return result;
 }
 
-static int code_of(ct_status status)
+int code_of(ct_status status)
 {
     switch (status) {
     case CT_ENUMERIC: return CODE_NUMERIC;
