@@ -18,6 +18,13 @@ typedef enum code {
     CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
 } code;
 
+/* -- program.c -- */
+
+/* At the beginning of main: a library that ends the program gives it CODE_MEMORY, and a message. */
+void program_begin(void);
+/* At its end. Returns `result`. */
+int program_end(int result);
+
 /* -- many.c: ctgp started by mpirun -- */
 
 /* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
@@ -25,6 +32,8 @@ ct_group *many(void);
 /* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
  * or a code. */
 int many_begin(bool together);
+/* Standard error, also in a process that prints nothing else. */
+FILE *many_voice(void);
 /* Keeps the message of a failure for many_end in a process that prints nothing. False in the others. */
 bool many_keep(const char *format, va_list arguments);
 /* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */

@@ -54,7 +54,7 @@ static int run(const entry *e, int argc, char **argv)
 /* The exit code. */
 static int finish(int result) { return end_output(result == GO_ON ? CODE_OK : result); }
 
-int main(int argc, char **argv)
+static int ctgp(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
     if (argc < 2) {
@@ -84,4 +84,10 @@ int main(int argc, char **argv)
             name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
     return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
+}
+
+int main(int argc, char **argv)
+{
+    program_begin();
+    return program_end(ctgp(argc, argv));
 }

@@ -15,6 +15,8 @@ static char failure[512]; /* of a process that does not print it */
 
 ct_group *many(void) { return are_one ? NULL : processes; }
 
+FILE *many_voice(void) { return voice ? voice : stderr; }
+
 static void tell_silent(void *context, const int *silent, int count)
 {
     char list[256] = "", number[16];
@@ -41,6 +43,8 @@ int many_begin(bool together)
     are_one = !together || ct_group_size(processes) == 1;
     voice = stderr;
     const ct_status status = ct_group_status(processes);
+    if (status == CT_ENOMEM && ct_group_size(processes) > 1)
+        return CODE_MEMORY; /* that of another, which says so */
     if (status) return fail(code_of(status), "%s", ct_group_message(processes));
     if (are_one) return ct_group_rank(processes) ? CODE_OK : GO_ON;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */

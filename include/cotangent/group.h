@@ -29,9 +29,9 @@ CT_API ct_group *ct_group_of(int communicator);
 /* Collective. Free the group's models first. */
 CT_API void ct_group_free(ct_group *group);
 
-CT_API ct_status ct_group_status(const ct_group *group); /* CT_EINVAL for NULL */
+CT_API ct_status ct_group_status(const ct_group *group);    /* CT_EINVAL for NULL */
 CT_API const char *ct_group_message(const ct_group *group); /* of the last failure */
-CT_API int ct_group_rank(const ct_group *group); /* 0 to size - 1 */
+CT_API int ct_group_rank(const ct_group *group);            /* 0 to size - 1 */
 CT_API int ct_group_size(const ct_group *group);
 
 /* Copies `bytes` bytes at `data` from process 0 to all. Collective; it fails in all processes if one of them is

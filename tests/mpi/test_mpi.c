@@ -644,8 +644,7 @@ static void fails_between_calls(void)
             data s = data_of(CT_F64, 20);
             snprintf(wanted, sizeof wanted, "process %d of %d: no memory for a table", process, size);
             if (own != process && library) {
-                ct_gp *gp =
-                    ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = group });
+                ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = group });
                 expect(!gp && !strcmp(ct_message(device), wanted), "a model: %s", ct_message(device));
                 status = ct_last_status(device);
             } else if (own != process) {

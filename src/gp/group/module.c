@@ -64,7 +64,11 @@ static void close_lines(ct__line line[CT__LINES], bool started)
 
 /* -- waiting --------------------------------------------------------------------------------------------- */
 
-enum { CALL = 1, ANSWER = 2, TESTS = 64 }; /* tags of empty messages; tests of a message to a look at the clock */
+enum {
+    CALL = 1,
+    ANSWER = 2,
+    TESTS = 64
+}; /* tags of empty messages; tests of a message to a look at the clock */
 
 static double now(void)
 {
