@@ -15,7 +15,7 @@ typedef enum code {
     CODE_IO = 4,          /* the operating system refused to read or write         */
     CODE_MEMORY = 5,      /* memory would not suffice                              */
     CODE_UNSUPPORTED = 6, /* this build or machine cannot do it                    */
-    CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
+    CODE_STOPPED = 7,     /* a signal, before there was anything to keep           */
 } code;
 
 /* -- program.c -- */

@@ -34,8 +34,8 @@ CT_API const char *ct_group_message(const ct_group *group); /* of the last failu
 CT_API int ct_group_rank(const ct_group *group);            /* 0 to size - 1 */
 CT_API int ct_group_size(const ct_group *group);
 
-/* Copies `bytes` bytes at `data` from process 0 to all. Collective; it fails in all processes if one of them is
- * in ct_group_leave with a failure. */
+/* Copies `bytes` bytes at `data` from process 0 to all. Collective; it fails in all processes if one of them
+ * is in ct_group_leave with a failure. */
 CT_API ct_status ct_group_share(ct_group *group, void *data, size_t bytes);
 
 /* Ends work that the processes do together, calls of the library and what the program does between them.

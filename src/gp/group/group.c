@@ -140,8 +140,8 @@ bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
 typedef enum place { AFTER_THE_WORK, AFTER_THE_CALL, WITHIN } place;
 
 /* One meeting. If several processes have failed, the status of the lowest rank counts. The failure of another
- * process is in g->message, with its rank. `own` is the message of a failure of this process. *last: the place
- * of the process that has still the most to do. */
+ * process is in g->message, with its rank. `own` is the message of a failure of this process. *last: the
+ * place of the process that has still the most to do. */
 static ct_status meet(ct_group *g, ct_status status, const char *own, place at, place *last, int64_t *value)
 {
     const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
