@@ -90,8 +90,8 @@ int code_of(ct_status status);
 /* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
-/* Ends what goes to standard output. `result`, or CODE_IO with a message where it could not all be written, to
- * a full disk or a closed pipe. */
+/* Ends what goes to standard output. `result`, or CODE_IO with a message where it could not all be written,
+ * to a full disk or a closed pipe. */
 int end_output(int result);
 /* The same after a model has been saved: beside a failure it says where the model is. */
 int end_output_of_model(int result, const char *path);

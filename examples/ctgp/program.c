@@ -1,8 +1,9 @@
 /* ctgp: before main, and where a library ends the program.
  *
- * When OpenBLAS is loaded, it takes a buffer for each of its threads, and at the first call on several threads
- * one more. Where a limit on addresses (ulimit -v) leaves none it tries for ever. So this limit is checked
- * before the constructors of shared libraries run: the loader calls what is in .preinit_array first. */
+ * When OpenBLAS is loaded, it takes a buffer for each of its threads, and at the first call on several
+ * threads one more. Where a limit on addresses (ulimit -v) leaves none it tries for ever. So this limit is
+ * checked before the constructors of shared libraries run: the loader calls what is in .preinit_array
+ * first. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -112,7 +112,7 @@ starved 0 "$@"
 all=$(cat count)
 that 'there are many allocations' test "$all" -gt 50
 each_starved() {
-    for k in $(seq 1 $((all / 12 + 1)) "$all"); do starved "$k" "$@" || return 1; done
+    for k in $(seq 1 $((all / 8 + 1)) "$all"); do starved "$k" "$@" || return 1; done
 }
 that 'and so anywhere else' each_starved "$@"
 

@@ -145,28 +145,28 @@ typedef enum place { AFTER_THE_WORK, AFTER_THE_CALL, WITHIN } place;
 static ct_status meet(ct_group *g, ct_status status, const char *own, place at, place *last, int64_t *value)
 {
     const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
+    char prefix[48] = "";
     struct {
         int64_t status;
         char message[sizeof g->message];
-    } failure = { status, "" };
+    } failure = { .status = status };
     int64_t most[] = { status ? size - rank : 0, at, -(int64_t)at, value ? *value : 0 };
     if (!status) g->told = false;
     if (!ct__group_total(g, CT_I64, most, 4)) return g->status;
     if (last) *last = (place)most[1];
     if (value) *value = most[3];
     if (!most[0] && most[1] == -most[2]) return CT_OK;
-    const int failed = size - (int)most[0];
     if (!most[0]) {
         snprintf(g->message, sizeof g->message, "the processes of the group make different calls");
-        failure.status = CT_EINVAL;
-    } else if (failed == rank && g->told) {
-        snprintf(failure.message, sizeof failure.message, "%s", own);
-    } else if (failed == rank) {
-        snprintf(failure.message, sizeof failure.message, "process %d of %d: %.480s", rank, size, own);
+        g->told = true;
+        return CT_EINVAL;
     }
-    if (most[0] && !ct__group_tell(g, &failure, sizeof failure, failed)) return g->status;
+    const int failed = size - (int)most[0];
+    if (!g->told) snprintf(prefix, sizeof prefix, "process %d of %d: ", rank, size);
+    snprintf(failure.message, sizeof failure.message, "%s%.460s", prefix, own);
+    if (!ct__group_tell(g, &failure, sizeof failure, failed)) return g->status;
     if (failed == rank) return status;
-    if (most[0]) memcpy(g->message, failure.message, sizeof g->message);
+    memcpy(g->message, failure.message, sizeof g->message);
     g->told = true;
     return (ct_status)failure.status;
 }
