@@ -53,7 +53,8 @@ typedef struct ct__output {
 /* After a failure there is nothing to end; calling ct__file_end is harmless. */
 ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
 ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
-/* Commits after CT_OK, else aborts. Returns the file's first failure, else s. */
+/* Commits after CT_OK, else aborts. Returns the file's first failure, else s. CT_EIO also if the new file is
+ * in place and its folder cannot be synced; the message then says that it is written. */
 ct_status ct__file_end(ct__output *out, ct_status s);
 
 /* -- tensors --------------------------------------------------------------------------------------------- */

@@ -124,10 +124,13 @@ void ct__lock_move(ct_file_lock *lock, int descriptor)
 
 /* -- temporary files ------------------------------------------------------------------------------------ */
 
-bool ct__temporary_claim(int descriptor)
+int ct__temporary_claim(int descriptor)
 {
     struct stat info;
-    return !lock_descriptor(descriptor, LOCK_EX | LOCK_NB) && !fstat(descriptor, &info) && info.st_nlink > 0;
+    const int error = lock_descriptor(descriptor, LOCK_EX | LOCK_NB);
+    if (error) return error == EWOULDBLOCK ? EEXIST : error;
+    if (fstat(descriptor, &info)) return errno;
+    return info.st_nlink > 0 ? 0 : EEXIST;
 }
 
 /* Whether a name is `base` followed by the suffix of CT__TEMPORARY and nothing else. */
