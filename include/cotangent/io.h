@@ -125,14 +125,15 @@ CT_API bool ct_csv_is_plain(const char *text);
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ?: *value is NaN */
-    CT_NUMBER_NONE,      /* anything else                                  */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double                   */
+    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ? */
+    CT_NUMBER_NONE,      /* anything else                        */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double         */
 } ct_number;
 
 /* Reads all of text[0..size):
  *     [sign] (digits [. digits*] | . digits) [(e|E) [sign] digits]
- * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. */
+ * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. *value
+ * is infinite for CT_NUMBER_TOO_LARGE, and NaN for CT_NUMBER_MISSING and CT_NUMBER_NONE. */
 CT_API ct_number ct_number_read(const char *text, size_t size, double *value);
 
 enum { CT_NUMBER_TEXT = 32 };

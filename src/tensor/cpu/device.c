@@ -129,10 +129,10 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     char version[32] = "";
     sscanf(config, "OpenBLAS %31s", version);
     int parallel = openblas_get_parallel();
-    snprintf(dev->description, sizeof dev->description,
-             "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
-             dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
-             core, (double)memory / (1 << 30));
+    ct__print(dev->description, sizeof dev->description,
+              "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
+              dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
+              core, (double)memory / (1 << 30));
     remark_on_core(dev, core);
     remark_on_threads(dev);
     remark_on_processes(dev);

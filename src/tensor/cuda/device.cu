@@ -115,10 +115,10 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
     dev->threads = 1;
-    snprintf(dev->description, sizeof dev->description,
-             "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free", dev->name, props.name,
-             props.major, props.minor, props.multiProcessorCount, (double)total / (1 << 30),
-             (double)free_bytes / (1 << 30));
+    ct__print(dev->description, sizeof dev->description,
+              "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free", dev->name, props.name,
+              props.major, props.minor, props.multiProcessorCount, (double)total / (1 << 30),
+              (double)free_bytes / (1 << 30));
     return CT_OK;
 }
 

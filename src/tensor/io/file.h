@@ -1,5 +1,5 @@
-/* Files: reads whole files, and writes files that are never left half written. Messages are "path: what is
- * wrong". */
+/* Reads whole files, and writes files atomically. Messages have the form "path: what
+ * is wrong". */
 #ifndef CT_TENSOR_FILE_H
 #define CT_TENSOR_FILE_H
 

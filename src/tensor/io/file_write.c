@@ -1,4 +1,4 @@
-/* Writes files that are never left half written. */
+/* Atomic file writes. */
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 

@@ -1,4 +1,4 @@
-/* Locks by which programs take turns to write a file, and the temporary files that dead writers have left.
+/* Locks with which programs take turns to write a file. Removes the temporary files of dead writers.
  *
  * The lock is on the whole file (flock) and ends with the process that holds it. Saving replaces a file by
  * another, so a lock is valid only while its file is the one at the path. A save under a lock moves the lock

@@ -143,7 +143,7 @@ enum {
     CT__TEAM_LEAST = 64,   /* or this many if that is more */
     CT__TEAM_SPINS = 4000, /* polls before a waiting thread sleeps: 40 to 200 microseconds */
     CT__PACE_WINDOW = 20,  /* milliseconds of measurement that show whether the machine is busy */
-    CT__PACE_REST = 20,    /* if it is, one thread works alone for this many times as long */
+    CT__PACE_REST = 20,    /* single-thread back-off if it is, relative to that time */
 };
 
 #endif
