@@ -93,6 +93,7 @@ static int append(model_file *m, const char *path, const ct_csv_options *how, co
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
         say_line("n=%lld appended=%lld nlml=%.6f model=%s", (long long)ct_outputs_values(m->outputs),
                  (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
+        result = end_output_of_model(result, out);
     }
     ct_release(X);
     ct_release(Y);

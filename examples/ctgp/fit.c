@@ -107,8 +107,11 @@ static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64
     signals_hold(s->model);
     if (result == GO_ON && ct_gp_save_with(l.gp, s->model, &how)) result = fail_device(f->device, NULL);
     signals_release();
-    if (result == GO_ON) result = fit_tell(s, &l, cols, &j);
-    if (result == GO_ON && s->json) json_end(&j, false);
+    if (result == GO_ON) {
+        result = fit_tell(s, &l, cols, &j);
+        if (result == GO_ON && s->json) json_end(&j, false);
+        result = end_output_of_model(result, s->model);
+    }
     lesson_free(&l);
     return result;
 }
@@ -137,7 +140,7 @@ int run_fit(int argc, char **argv)
 {
     settings s = { 0 };
     int result = fit_read_settings(argc, argv, &s);
-    if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model));
+    if (result == GO_ON) result = ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model);
     if (result == GO_ON) result = many_device(&s.device);
     if (result != GO_ON) return result;
     s.gp.group = many();

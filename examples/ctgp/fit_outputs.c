@@ -53,17 +53,12 @@ static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, 
     return result;
 }
 
-/* Saves the outputs, then scores and prints each. */
-static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+/* Scores and prints each output. */
+static int tell(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
     json to = { .to = stdout };
-    const ct_gp_save_options how = { .no_factor = s->no_factor };
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
     int result = own ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    signals_hold(s->model);
-    if (result == GO_ON && ct_outputs_save(o, s->model, &how))
-        result = fail_device(ct_outputs_device(o), NULL);
-    signals_release();
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
         columns_of(cols, d, j, own);
         result = tell_output(s, o, j, l[s->outputs ? 0 : j], own, d, &to);
@@ -71,6 +66,17 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
     if (s->json && result == GO_ON) json_end(&to, true);
     free(own);
     return result;
+}
+
+/* Saves the outputs before they are scored. */
+static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+{
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    signals_hold(s->model);
+    const ct_status status = ct_outputs_save(o, s->model, &how);
+    signals_release();
+    if (status) return fail_device(ct_outputs_device(o), NULL);
+    return end_output_of_model(tell(s, o, l, cols, d), s->model);
 }
 
 /* Learns each target by itself, from the rows that have its value. */

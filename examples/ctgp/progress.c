@@ -11,6 +11,8 @@
 
 /* -- signals and time ------------------------------------------------------------------------------------ */
 
+/* mpirun passes SIGUSR1 on and waits; after SIGTERM it kills its processes. */
+static const int stops[] = { SIGINT, SIGTERM, SIGUSR1 };
 static volatile sig_atomic_t interrupted;
 
 /* Catches the first signal only; the next one ends the program. */
@@ -18,17 +20,15 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) signal(stops[i], SIG_DFL);
 }
 
 static void catch_signals(void)
 {
-    static const int signals[] = { SIGINT, SIGTERM };
     struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, before;
-    for (int i = 0; i < 2 && !interrupted; i++)
-        if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops && !interrupted; i++)
+        if (!sigaction(stops[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(stops[i], &action, NULL);
 }
 
 /* Seconds of a clock that nobody sets. */

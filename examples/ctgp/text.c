@@ -57,10 +57,12 @@ static void put_format(FILE *to, const char *format, va_list values)
     put_text(to, text, 0);
 }
 
-static void put_note(const char *format, va_list values)
+/* A failure of a process that prints nothing is kept for the one that does. */
+static void put_failure(const char *text, char line_end)
 {
+    if (many_keep(text)) return;
     fputs("ctgp: ", stderr);
-    put_format(stderr, format, values);
+    put_text(stderr, text, line_end);
     fputc('\n', stderr);
 }
 
@@ -84,25 +86,28 @@ void say_line(const char *format, ...)
 void note(const char *format, ...)
 {
     va_list values;
+    fputs("ctgp: ", stderr);
     va_start(values, format);
-    put_note(format, values);
+    put_format(stderr, format, values);
     va_end(values);
+    fputc('\n', stderr);
 }
 
 int fail(int result, const char *format, ...)
 {
+    char text[1 << 14];
     va_list values;
     va_start(values, format);
-    put_note(format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    put_failure(text, 0);
     return result;
 }
 
 int fail_message(int result, const char *what, const char *message)
 {
-    fputs("ctgp: ", stderr);
-    if (what) say(stderr, "%s: ", what);
-    put_text(stderr, message, '\n');
-    fputc('\n', stderr);
+    char text[1 << 14];
+    snprintf(text, sizeof text, "%s%s%s", what ? what : "", what ? ": " : "", message);
+    put_failure(text, '\n');
     return result;
 }

@@ -131,9 +131,9 @@ CT_API void ct_gp_free(ct_gp *gp);
 
 /* The most bytes that a model of n points in d dimensions holds at once, including its data: during a fit by
  * the likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with
- * fitting = false, during prediction. UINT64_MAX if that overflows, or if dtype is neither f64 nor f32. A fit
- * stores the covariance of up to 600 points as a square, which is faster, and of more as a triangle: 601
- * points need fewer bytes than 600. */
+ * fitting = false, during prediction. It never falls as n grows. UINT64_MAX if it overflows, or if dtype is
+ * neither f64 nor f32. A fit stores the covariance of up to 600 points as a square, which is faster, and of
+ * more as a triangle. As long as the triangle is smaller than that square, the square counts. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */

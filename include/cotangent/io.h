@@ -125,14 +125,15 @@ CT_API bool ct_csv_is_plain(const char *text);
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ?: *value is NaN */
-    CT_NUMBER_NONE,      /* anything else                                  */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double                   */
+    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ? */
+    CT_NUMBER_NONE,      /* anything else                        */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double         */
 } ct_number;
 
 /* Reads all of text[0..size):
  *     [sign] (digits [. digits*] | . digits) [(e|E) [sign] digits]
- * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. */
+ * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. *value
+ * is infinite for CT_NUMBER_TOO_LARGE, and NaN for CT_NUMBER_MISSING and CT_NUMBER_NONE. */
 CT_API ct_number ct_number_read(const char *text, size_t size, double *value);
 
 enum { CT_NUMBER_TEXT = 32 };
@@ -165,7 +166,8 @@ CT_API size_t ct_time_write(double days, char text[CT_TIME_TEXT]);
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
 /* Writes data[0..bytes) to a file, atomically. Removes temporary files that killed programs have left beside
- * it. */
+ * it. CT_EIO leaves the old file, unless the message says "it is written": then the new one is there, and
+ * only its folder could not be synced to the disk. */
 CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
 
 /* A complete file in host memory. */
@@ -192,7 +194,7 @@ CT_API ct_status ct_file_reader_read(ct_file_reader *file, void *data, size_t by
 CT_API void ct_file_reader_close(ct_file_reader *file); /* NULL is allowed */
 
 /* A file that is written piece by piece and replaces the one at `path` when it is complete. Until then, and
- * after any failure, the old file stays. */
+ * after any failure but that of ct_bytes_save to sync the folder, the old file stays. */
 typedef struct ct_file_writer ct_file_writer;
 
 /* NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL for a NULL path. End it before the device is closed. */

@@ -96,7 +96,7 @@ bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_require: the format is NULL";
-    vsnprintf(text, sizeof text, format, args);
+    ct__vprint(text, sizeof text, format, args);
     va_end(args);
     fail_call(c, status ? status : CT_EINVAL, text);
     return false;

@@ -22,7 +22,7 @@ ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1
 seed()
 {
     mkdir -p "$build/corpus/$1"
-    printf "$3" >"$build/corpus/$1/seed-$2"
+    printf -- "$3" >"$build/corpus/$1/seed-$2"
 }
 npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
 
@@ -65,16 +65,42 @@ seed fit sum \
 seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(rq + cosine)'\
 ' * poly(degree=3) + matern12 * constant(2!)'
 
+# command: the options of fit, a command and its options, the table
+seed command plain '--target\ty\npredict\t--json\nx,y\n1,2\n2,3\n4,1\n5,2\n7,4\n'
+seed command outputs '--target\ty,z\t--outputs\tshared\nloo\t--folds\t3\nx,y,z\n1,2,0\n2,3,1\n4,1,5\n5,2,2\n'
+seed command kinds '--target\ty\t--kernel\tscale*rbf\t--drop\tk\ninfo\t--json\nd;k;y\n2024-01-01;a;1,5\n'\
+'2024-01-02;b;2\n2024-01-04;a;3,5\n'
+seed command time '--target\ty\t--season\td\t--transform\tlog\nsample\t--samples\t2\nd,y\n2024-01-01,1\n'\
+'2024-01-02,2\n2024-01-03,1\n2024-01-04,3\n2024-01-05,1\n'
+# records: the model, the command, and its changes: what, where, how long, and the value
+seed records whole '\000\001'
+seed records number '\002\002\001\050\000\010\005'
+seed records count '\003\004\002\020\000\010\006'
+seed records shorter '\004\000\004\100\000\003'
+seed number plain '1.5e3'
+seed number long '-0.3000000000000000444089209850062616169452667236328125E-10'
+seed number large '1797693134862315708145274237317043567981e269'
+seed number word '#N/A'
+seed number time '2024-02-29T12:30:05.25+02:00'
+seed number month '-000001-03'
+
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
+    # Those that run ctgp include its main.c and need its other files.
     more=
-    [ "$target" != plot ] || more="-D_DEFAULT_SOURCE -lexpat $(ls examples/ctgp/*.c | grep -v /main.c)"
-    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        -Iinclude -Isrc "$source/fuzz_$target.c" $more -o "$build/fuzz_$target" \
+    ! grep -q 'ctgp.h"' "$source/fuzz_$target.c" || more=$(ls examples/ctgp/*.c | grep -v /main.c)
+    ! grep -q '<expat.h>' "$source/fuzz_$target.c" || more="$more -lexpat"
+    clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
+        -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \
+        -o "$build/fuzz_$target" \
         -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
     log=$build/fuzz_$target.log
-    case $target in fit | kernel) words=-dict=$source/kernel.dict ;; *) words= ;; esac
+    case $target in
+    fit | kernel) words=-dict=$source/kernel.dict ;;
+    command) words=-dict=$source/command.dict ;;
+    *) words= ;;
+    esac
     if OMP_NUM_THREADS=1 "$build/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
         -max_len=4096 $words -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/corpus/$target-" \
         "$build/corpus/$target" >"$log" 2>&1; then

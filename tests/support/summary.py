@@ -20,16 +20,18 @@ def main():
     passed = failed = 0
     for build in map(pathlib.Path, sys.argv[1:]):
         # Named testlog-SET where a set of tests was asked for.
-        logs = build.glob("meson-logs/testlog*.json")
-        tests = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+        logs = sorted(build.glob("meson-logs/testlog*.json"))
+        tests = [(log.stem.removeprefix("testlog"), json.loads(line))
+                 for log in logs for line in log.read_text().splitlines()]
         if not tests:
             print(f"--- {build}: no test ran")
             failed += 1
-        for test in tests:
+        for chosen, test in tests:
             p, f = tally(test)
             passed, failed = passed + p, failed + f
             if f:
-                print(f"--- {build}: {test['name']}: {test['result']}, exit status {test['returncode']}")
+                print(f"--- {build}{chosen}: {test['name']}: {test['result']}, "
+                      f"exit status {test['returncode']}")
                 print((test["stdout"] + test.get("stderr", "")).rstrip(), "---", sep="\n")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -22,7 +22,7 @@ CASES = {
     "has two plans": ("echo 1..1; echo ok 1 - a; echo 1..1; echo ok 1 - b", 2, 1),
 }
 PROJECT = "project('programs')\nsh = find_program('sh')\n"
-TEST = "test('{}', sh, args: ['-c', '''{}'''], protocol: 'tap', timeout: 2)\n"
+TEST = "test('{}', sh, args: ['-c', '''{}'''], protocol: 'tap', timeout: 10)\n"
 PLAIN = "test('plain', sh, args: ['-c', 'true'])\ntest('plain, fails', sh, args: ['-c', 'exit 3'])\n"
 
 

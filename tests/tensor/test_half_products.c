@@ -51,6 +51,66 @@ static void products_round_once(void **state)
     }
 }
 
+/* C = A B + D, from a copy of D or from D itself, on that many threads. Returns C's elements, to be freed. */
+static uint16_t *sum_of(int isa, int threads, bool copied, const ct_view *a, const ct_view *b,
+                        const ct_view *d)
+{
+    ct_device *dev = open_cpu(threads);
+    dev->isa = isa, dev->amx = false;
+    ct_shape shape = { .ndim = a->ndim };
+    for (int i = 0; i < a->ndim; i++) shape.dim[i] = i == a->ndim - 1 ? b->dim[b->ndim - 1] : a->dim[i];
+    ct_tensor *c = ct_empty(dev, a->dtype, shape);
+    if (copied) {
+        assert_int_equal(cpu->copy(dev, d, &c->view), CT_OK);
+        assert_int_equal(cpu->gemm(dev, 1, a, b, 1, &c->view), CT_OK);
+    } else {
+        assert_int_equal(cpu->affine(dev, a, b, d, &c->view), CT_OK);
+    }
+    const size_t bytes = (size_t)ct_tensor_count(c) * sizeof(uint16_t);
+    uint16_t *out = malloc(bytes);
+    assert_non_null(out);
+    memcpy(out, c->view.data, bytes);
+    ct_release(c);
+    ct_device_close(dev);
+    return out;
+}
+
+/* Without the CPU's dot products of bf16 an element has the same bits wherever it lies in its tile: for any
+ * number of threads, member by member or as a batch that shares B, and however C starts. */
+static void bits_do_not_depend_on_the_tiles(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 3, M = 45, N = 150, K = 300 };
+    ct_device *dev = open_cpu(1);
+    for (int point = 0; point < CT__ISA_COUNT * 2 * 2 * 2; point++) {
+        const int isa = point / 8;
+        const ct_dtype t = halves[point % 2];
+        if (isa > (int)ct__best_isa() || (t == CT_BF16 && ct__has_bf16(isa))) continue;
+        ct_tensor *a = sample(dev, t, ct_shape3(MEMBERS, M, K), point / 2 % 2 ? TRANSPOSED : CONTIGUOUS, 1),
+                  *b = sample(dev, t, ct_shape3(1, K, N), point / 4 % 2 ? TRANSPOSED : CONTIGUOUS, 2),
+                  *d = sample(dev, t, ct_shape3(MEMBERS, M, N), CONTIGUOUS, 3);
+        ct_view B = b->view;
+        B.dim[0] = MEMBERS, B.stride[0] = 0;
+        uint16_t *wanted = sum_of(isa, 1, true, &a->view, &B, &d->view);
+        for (int way = 0; way < 4 * 2; way++) {
+            uint16_t *got =
+                sum_of(isa, (const int[]){ 1, 2, 3, 16 }[way / 2], way % 2, &a->view, &B, &d->view);
+            assert_memory_equal(got, wanted, sizeof(uint16_t[MEMBERS][M][N]));
+            free(got);
+        }
+        for (int i = 0; i < MEMBERS; i++) {
+            const ct_view x = ct_view_slice(a->view, 0, i, i + 1, 1),
+                          start = ct_view_slice(d->view, 0, i, i + 1, 1);
+            uint16_t *got = sum_of(isa, 2, false, &x, &b->view, &start);
+            assert_memory_equal(got, wanted + i * M * N, sizeof(uint16_t[M][N]));
+            free(got);
+        }
+        free(wanted);
+        ct_release(a), ct_release(b), ct_release(d);
+    }
+    ct_device_close(dev);
+}
+
 /* C = A B in f32, of which that many columns are done. */
 static int64_t by_dots(bool amx, const ct_tensor *a, const ct_tensor *b, float *c)
 {
@@ -248,10 +308,12 @@ static void no_whole_copy_in_f32(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_round_once),          cmocka_unit_test(products_of_bf16_sum_in_f32),
-        cmocka_unit_test(products_of_bf16_change_over), cmocka_unit_test(products_cancel_to_their_last_bit),
-        cmocka_unit_test(products_of_f16_in_two_parts), cmocka_unit_test(no_whole_copy_in_f32)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bits_do_not_depend_on_the_tiles),
+                                        cmocka_unit_test(products_round_once),
+                                        cmocka_unit_test(products_of_bf16_sum_in_f32),
+                                        cmocka_unit_test(products_of_bf16_change_over),
+                                        cmocka_unit_test(products_cancel_to_their_last_bit),
+                                        cmocka_unit_test(products_of_f16_in_two_parts),
+                                        cmocka_unit_test(no_whole_copy_in_f32) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,8 @@ void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t firs
 
 /* The number of right-hand sides of n numbers in a panel of 32 MB: at least 16, at most n/2 or 512. */
 int64_t ct__packed_panel(int64_t n, ct_dtype dtype);
+/* No fewer numbers than in that panel; does not fall as n grows. */
+uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype);
 /* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on, for a B that is zero before. */
 void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B);
 /* B (m, n) = B L⁻¹ */

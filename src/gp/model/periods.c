@@ -1,4 +1,4 @@
-/* Starts the kernel's periods from the periodograms of their columns. */
+/* Starts the kernel's periods from the periodograms of their columns, and bounds them from below. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,30 +18,36 @@ static bool is_told(const ct_param *p)
     return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
 }
 
-/* The seasons of input `column`, and the shortest period that its rows can resolve, in its units. */
-static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count,
+/* Whether it may get a lower bound. */
+static bool is_open(const ct_param *p) { return !p->fixed && !(p->lower > 0); }
+
+/* The shortest period that the rows of input `column` can resolve, in its units, and with `seasons` its
+ * seasons. */
+static ct_status find(const ct_gp *gp, int64_t column, bool seasons, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
     double *x = ct__gp_doubles(gp->X), *y = x ? ct__gp_doubles(gp->detrended ? gp->detrended : gp->y) : NULL;
     for (int64_t i = 0; y && i < gp->n; i++) x[i] = x[i * gp->d + column];
-    const ct_status s =
-        y ? ct__find_seasons(gp->device, gp->n, x, y, season, count) : ct_last_status(gp->device);
+    ct_status s = y ? CT_OK : ct_last_status(gp->device);
+    if (!s && seasons) s = ct__find_seasons(gp->device, gp->n, x, y, season, count);
     for (int k = 0; k < *count; k++) season[k].period *= gp->scale[column];
-    *shortest = s ? 0 : gp->scale[column] * ct__shortest_period(gp->n, x);
+    if (!s) ct__shortest_period(gp->n, x, shortest);
+    *shortest *= gp->scale[column];
     free(x);
     free(y);
     return s;
 }
 
-/* Starts each period of the column that has no start or bound at a season that no other period has. Its lower
- * bound is what the rows can resolve; a shorter period would be an alias. */
-static ct_status begin(ct_gp *gp, int64_t column)
+/* Starts each period of the column that has no start or bound at a season that no other period has. The lower
+ * bound of one without is what the rows can resolve: a shorter period would be an alias. A start or an upper
+ * bound below that is left as it is. */
+static ct_status begin(ct_gp *gp, int64_t column, bool seasons)
 {
     ct_season season[CT_SEASONS];
     bool told[CT_SEASONS] = { false };
     int count = 0;
     double shortest = 0;
-    const ct_status s = find(gp, column, season, &count, &shortest);
+    const ct_status s = find(gp, column, seasons, season, &count, &shortest);
     for (int64_t i = 0; i < gp->n_kernel && count; i++) {
         const ct_param *p = &gp->param[i];
         for (int k = 0; k < count && is_period(p, column) && is_told(p); k++)
@@ -49,9 +55,10 @@ static ct_status begin(ct_gp *gp, int64_t column)
     }
     for (int64_t i = 0, k = 0; i < gp->n_kernel; i++) {
         ct_param *p = &gp->param[i];
-        if (!is_period(p, column) || is_told(p)) continue;
+        if (!is_period(p, column) || !is_open(p)) continue;
         while (k < count && told[k]) k++;
-        if (k < count) p->value = season[k++].period;
+        if (!is_told(p) && k < count) p->value = season[k++].period;
+        if (shortest > fmin(p->start_given ? p->value : INFINITY, p->upper)) continue;
         p->value = fmax(p->value, p->lower = shortest);
     }
     return s;
@@ -61,10 +68,13 @@ ct_status ct__gp_begin_periods(ct_gp *gp)
 {
     ct_status s = CT_OK;
     for (int64_t j = 0; j < gp->d && !s; j++) {
-        bool any = false;
-        for (int64_t i = 0; i < gp->n_kernel; i++)
-            any = any || (is_period(&gp->param[i], j) && !is_told(&gp->param[i]));
-        if (any) s = begin(gp, j);
+        bool any = false, seasons = false;
+        for (int64_t i = 0; i < gp->n_kernel; i++) {
+            const ct_param *p = &gp->param[i];
+            any = any || (is_period(p, j) && is_open(p));
+            seasons = seasons || (is_period(p, j) && !is_told(p));
+        }
+        if (any) s = begin(gp, j, seasons);
     }
     return s;
 }

@@ -1,5 +1,5 @@
-/* What the products of bf16 share: packing, the search for subnormals, what becomes of a tile, and AMX's
- * registers. */
+/* What the products of bf16 share: packing, the search for subnormals, how a finished tile is written, and
+ * AMX's registers. */
 #ifndef CT_TENSOR_CPU_BF16_H
 #define CT_TENSOR_CPU_BF16_H
 
@@ -23,7 +23,7 @@ enum {
     BIAS = 127,
 };
 
-/* What becomes of a sum: it is stored to c, added to c, rounded to C, or added to D and rounded to C. */
+/* How a sum is written: it is stored to c, added to c, rounded to C, or added to D and rounded to C. */
 typedef enum ending { STORE, ADD, ROUND, ADD_AND_ROUND } ending;
 
 /* A tile of the result, rows x cols, of f32 at c or of the dtype at C. */
@@ -93,9 +93,9 @@ VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, 
     }
 }
 
-/* What is still to be prefetched: `rows` rows of `length` elements, `step` elements apart, a line for every
- * `gap` elements, `share` lines at a time. Few at a time, between the products, they delay no load of a
- * product. */
+/* Pending prefetches, spread between the products so that they delay no load: `rows` rows of `length`
+ * elements, `step` elements apart. There is one for every `gap` elements, and `share` are issued at a
+ * time. */
 typedef struct lookahead {
     const uint16_t *x;
     int64_t rows, step, length, gap, share, at;

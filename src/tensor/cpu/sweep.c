@@ -56,7 +56,7 @@ static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t 
 /* -- scheduling --
  *
  * Stretch P is the P-th group of `grain` rows; tile (P, Q) is where rows P meet columns Q. A tile belongs to
- * part (P + Q) mod parts in every step, so it stays in one core's cache. Little but the panel moves between
+ * part (P + Q) mod parts in every step, so it stays in one core's cache. Only the panel moves between
  * cores, which matters where they share no cache. Each part has work queues of its own. A thread empties its
  * part's queue, then takes tasks from the others' (work stealing). */
 

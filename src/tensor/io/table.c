@@ -107,8 +107,8 @@ ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *col
                           : CT_OK;
     for (int64_t j = 0; cols && j < n && !s; j++)
         if (cols[j] < 0 || cols[j] >= t->cols)
-            s = ct__fail(device, CT_EINDEX, "table: column %lld of %lld", (long long)cols[j],
-                         (long long)t->cols);
+            s = ct__fail(device, CT_EINDEX, "table: there is no column %lld, use 0 to %lld",
+                         (long long)cols[j], (long long)t->cols - 1);
     ct_shape shape = ct_shape2(t->rows, n);
     if (!s && ct_shape_count(shape) < 0) s = ct__fail(device, CT_ESHAPE, "table: too many columns");
     if (s) return NULL;

@@ -35,19 +35,8 @@ typedef enum ct__isa { CT__ISA_BASE, CT__ISA_AVX2, CT__ISA_AVX512, CT__ISA_COUNT
         CT__EACH_ISA(function, f64), CT__EACH_ISA(function, f32) \
     }
 
-/* Every CPU with AVX2 and FMA has F16C. */
-static inline ct__isa ct__best_isa(void)
-{
-#if CT__X86
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return CT__ISA_BASE;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-               ? CT__ISA_AVX512
-               : CT__ISA_AVX2;
-#else
-    return CT__ISA_BASE;
-#endif
-}
+/* The best one of this CPU. */
+ct__isa ct__best_isa(void);
 
 /* Whether a device of that instruction set may also use bf16 dot products (CT__BF16). */
 static inline bool ct__has_bf16(int isa)
