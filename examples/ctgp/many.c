@@ -37,15 +37,22 @@ static bool fall_silent(void)
     return voice && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
 }
 
+/* A process without memory for its group does not know its number, so the lowest of the others prints it. */
+static bool is_lowest_with_group(void)
+{
+    const bool first_has_none = !strncmp(ct_group_message(processes), "process 0 ", 10);
+    return ct_group_size(processes) > 1 && ct_group_rank(processes) == first_has_none;
+}
+
 int many_begin(bool together)
 {
     processes = ct_group_world();
     are_one = !together || ct_group_size(processes) == 1;
     voice = stderr;
     const ct_status status = ct_group_status(processes);
-    if (status == CT_ENOMEM && ct_group_size(processes) > 1)
-        return CODE_MEMORY; /* that of another, which says so */
-    if (status) return fail(code_of(status), "%s", ct_group_message(processes));
+    if (status && (status != CT_ENOMEM || is_lowest_with_group()))
+        fprintf(stderr, "ctgp: %s\n", ct_group_message(processes));
+    if (status) return code_of(status);
     if (are_one) return ct_group_rank(processes) ? CODE_OK : GO_ON;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
     if (ct_group_rank(processes) && !fall_silent()) return fail(CODE_IO, "/dev/null cannot be opened");

@@ -93,7 +93,7 @@ starved() { # K MPIRUN...
     code=$?
     [ $code -ne 0 ] || return 0 # what the program can do without
     [ $code -eq 5 ] && [ "$(grep -c '^ctgp: ' err)" -eq 1 ] &&
-        grep -qE '^ctgp: (process 1 of 3: .*|no )memory' err && return 0
+        grep -q '^ctgp: process 1 of 3: .*memory' err && return 0
     echo "request $FAIL: exit code $code"
     cat out err
     return 1

@@ -61,18 +61,18 @@ static void find_transport(ct_group *g)
 static ct_group *open_group(int communicator, bool world)
 {
     ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
-    bool fine = g;
+    int without = !g;
     at->line[CT__ALL].size = 1;
     find_transport(at);
     if (at->status) return g ? g : &no_memory;
-    const int error = at->transport->open(communicator, world, &fine, at->line, &at->started);
+    const int error = at->transport->open(communicator, world, &without, at->line, &at->started);
     if (!g) at->transport->close(at->line, at->started);
     if (!g) return &no_memory;
     if (!g->line[CT__ALL].communicator)
         fail(g, CT_EIO, "MPI does not start: %s",
              world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
-    else if (!fine)
-        fail(g, CT_ENOMEM, "a process has no memory for the group");
+    else if (!error && without >= 0)
+        fail(g, CT_ENOMEM, "process %d of %d: no memory for the group", without, g->line[CT__ALL].size);
     else
         sent(g, error);
     return g;

@@ -33,9 +33,9 @@ static int split(const ct__line *all, int colour, ct__line *part)
     return error ? error : keep(own, part);
 }
 
-static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started)
+static int open_lines(int communicator, bool world, int *without, ct__line line[CT__LINES], bool *started)
 {
-    int already = 0, ended = 0, level, rows = 1, all_fine = *fine, error = MPI_Initialized(&already);
+    int already = 0, ended = 0, level, rows = 1, lowest = INT_MAX, error = MPI_Initialized(&already);
     ct__line *all = &line[CT__ALL];
     MPI_Comm own;
     if (!error) error = MPI_Finalized(&ended);
@@ -44,8 +44,9 @@ static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT
     *started = !already && !error;
     if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
     if (!error) error = keep(own, all);
-    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
-    *fine = all_fine;
+    if (*without) lowest = all->rank;
+    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, own);
+    *without = lowest < all->size ? lowest : -1;
     for (int r = 1; r * r <= all->size; r++)
         if (all->size % r == 0) rows = r;
     const int cols = all->size / rows;

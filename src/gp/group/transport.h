@@ -38,9 +38,9 @@ enum { CT__ALL, CT__ROW, CT__COLUMN, CT__LINES };
 typedef struct ct__transport {
     int version;
     /* Opens the lines of a communicator, a Fortran handle, or with `world` of MPI_COMM_WORLD. If MPI was not
-     * started, `world` starts it, *started is set, and `close` ends it. *fine becomes true only if it was on
-     * all processes. */
-    int (*open)(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started);
+     * started, `world` starts it, *started is set, and `close` ends it. *without: whether this process has no
+     * memory; it becomes the lowest rank of such a process, or -1. */
+    int (*open)(int communicator, bool world, int *without, ct__line line[CT__LINES], bool *started);
     void (*close)(ct__line line[CT__LINES], bool started);
     /* Begins to copy data from process `root` to the whole line; waits for the line's messages. */
     int (*broadcast)(ct__line *line, void *data, size_t bytes, int root);
