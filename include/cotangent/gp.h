@@ -120,8 +120,10 @@ typedef struct ct_gp_options {
 
 /* A model of X (n, d) and y (n) or (n, 1), which are copied, both f64 or f32; the model has X's dtype. Takes
  * ownership of the kernel, also on failure. options = NULL: the defaults. Parameters without a start value
- * get one from the data. Free the model with ct_gp_free. Returns NULL, with ct_message(X's device), for: a
- * NaN or an infinity (named by row and column); a y outside the transform's domain (named by row); a column
+ * get one from the data. A period of one column without a lower bound gets the shortest one that the rows can
+ * resolve, twice the median distance of neighbours (of fewer than 16, twice the smallest), unless its start
+ * or upper bound lies below. Free the model with ct_gp_free. Returns NULL, with ct_message(X's device), for:
+ * a NaN or an infinity (named by row and column); a y outside the transform's domain (named by row); a column
  * whose standard deviation lies outside 1e-150 to 1e150 (that of a constant column counts as 1); shapes that
  * do not fit; no rows; a bad kernel; more memory than the device may hold (CT_ENOMEM before anything is
  * allocated; the message gives the bytes). */

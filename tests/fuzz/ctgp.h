@@ -2,8 +2,8 @@
 #ifndef FUZZ_CTGP_H
 #define FUZZ_CTGP_H
 
-#define _GNU_SOURCE
-#define main ctgp_main
+#define _GNU_SOURCE 1
+#define main        ctgp_main
 #include "../../examples/ctgp/main.c"
 #undef main
 
