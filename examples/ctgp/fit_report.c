@@ -34,6 +34,7 @@ void fit_json_result(const settings *s, const fit_result *of, json *j)
     json_whole(j, "n", ct_gp_points(of->gp));
     json_whole(j, "features", ct_gp_dims(of->gp));
     json_number(j, "nlml", of->nlml);
+    json_string(j, "optimizer", optimizer_name(r.optimizer));
     json_whole(j, "iterations", r.iterations);
     json_whole(j, "evaluations", r.evaluations);
     json_flag(j, "converged", ct_fit_converged(r.end));
@@ -74,6 +75,8 @@ void fit_print_result(const settings *s, const fit_result *of)
     print_trend(gp, of->t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
+    if (r.optimizer == CT_OPTIMIZER_ADAM && !s->fit.optimizer)
+        printf("  %-28s Adam: this build has no L-BFGS, as it has no NLopt\n", "optimizer");
     if (r.precision == CT_PRECISION_MIXED)
         printf("  %-28s %.6f, to about %.1g\n", "objective in mixed precision", r.objective,
                r.objective_error);

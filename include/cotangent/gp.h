@@ -376,9 +376,11 @@ typedef struct ct_fit_start {
 } ct_fit_start;
 
 typedef struct ct_fit_report {
-    ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
-    ct_fit_end end;         /* of the best start; CT_FIT_STOPPED if any start was stopped or did not begin */
-    double objective;       /* at the point that was kept */
+    /* The one used, so CT_OPTIMIZER_ADAM by default means that the build has no L-BFGS; CT_OPTIMIZER_DEFAULT
+     * before any fit. */
+    ct_optimizer optimizer;
+    ct_fit_end end;   /* of the best start; CT_FIT_STOPPED if any start was stopped or did not begin */
+    double objective; /* at the point that was kept */
     ct_fit_objective objective_of; /* if leave-one-out, ct_gp_loo is optimistic for new rows */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */

@@ -12,7 +12,7 @@ seconds=${1:-60}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dwerror=false -Dtests=disabled -Dexamples=false -Dcuda=disabled \
+        -Dwerror=false -Dtests=disabled -Dexamples=disabled -Dcuda=disabled \
         -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
 fi
 ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
