@@ -56,11 +56,13 @@ that "NVIDIA's toolkit" finds usual/bin/nvcc '' "$PWD/usual/lib64/libcusolver.so
 that 'no stubs' sh -c '! grep stubs said'
 that 'the GPUs that this nvcc knows' grep 'code=compute_120' said
 that 'and no others' sh -c '! grep sm_100 said'
-# gpus CAPABILITY...: those of the machine, by a stand-in for nvidia-smi. takes CAPABILITY...: native means these.
+# gpus CAPABILITY...: those of the machine, by a stand-in for nvidia-smi. takes CAPABILITY...: what native
+# means.
 mkdir smi
 gpus() { printf '#!/bin/sh\nprintf "%%s\\n" %s\n' "$*" >smi/nvidia-smi && chmod +x smi/nvidia-smi; }
 takes() {
-    PATH=$PWD/smi:$PATH NVCC=usual/bin/nvcc sh "$toolkit" native '' $cc >said && grep -qx "summary CUDA 12.4 for $*" said
+    PATH=$PWD/smi:$PATH NVCC=usual/bin/nvcc sh "$toolkit" native '' $cc >said &&
+        grep -qx "summary CUDA 12.4 for $*" said
 }
 gpus 9.0 9.0
 that 'native: the GPUs at hand' takes 90

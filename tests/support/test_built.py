@@ -26,7 +26,8 @@ def check(name, targets):
 
 
 def main():
-    files = {t["id"]: [str(pathlib.Path(f).relative_to(BUILD)) for f in t["filename"]] for t in introspect("targets")}
+    files = {t["id"]: [str(pathlib.Path(f).relative_to(BUILD)) for f in t["filename"]]
+             for t in introspect("targets")}
     quick = [t for t in introspect("tests") if not NOT_QUICK & {s.split(":")[-1] for s in t["suite"]}]
     needed = {f for t in quick for target in t["depends"] for f in files[target]}
     print("1..2")

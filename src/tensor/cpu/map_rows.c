@@ -1,6 +1,6 @@
-/* Vector code: the loops of maps.h's elementwise functions. Each is a ct__kernel whose context is the parameters p. A result's bits depend neither on strides nor on its
- * position, because all loops over a formula do the same operations. */
-
+/* Vector code: the loops of maps.h's elementwise functions. Each is a ct__kernel whose context is the
+ * parameters p. A result's bits depend neither on strides nor on its position, because all loops over a
+ * formula do the same operations. */
 #include "map_rows.h"
 #include "kernel/vector.h"
 

@@ -1,5 +1,5 @@
-/* Vector code: substitution with a lower triangle. Blocks of HIGH rows and a few vectors of columns are held in
- * registers. No inverse of a block is used, so X is as accurate as column-by-column substitution. */
+/* Vector code: substitution with a lower triangle. Blocks of HIGH rows and a few vectors of columns are held
+ * in registers. No inverse of a block is used, so X is as accurate as column-by-column substitution. */
 
 /* The next HIGH rows of X (fewer at the end): x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
 typedef struct next_rows {

@@ -4,8 +4,9 @@
  *     ISA      the instruction set's number (isa.h): 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512
  *     VARIANT  the names of both, which NAME(n) appends to n
  *
- * Each of its files includes this header, for the arithmetic and for what they share: the product of a register
- * tile, packing, transposes. It exports one struct of functions, NAME(name), which isa.h tabulates. */
+ * Each of its files includes this header, for the arithmetic and for what they share: the product of a
+ * register tile, packing, transposes. It exports one struct of functions, NAME(name), which isa.h
+ * tabulates. */
 #ifndef CT_TENSOR_CPU_VECTOR_H
 #define CT_TENSOR_CPU_VECTOR_H
 
@@ -61,7 +62,8 @@ typedef T vec __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may
                                 h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
 #endif
 
-/* FUSED: whether there are fused multiply-adds. MAD: a b + c, fused if so. STREAM: *to = v, past the caches. */
+/* FUSED: whether there are fused multiply-adds. MAD: a b + c, fused if so. STREAM: *to = v, past the
+ * caches. */
 #if ISA == 0
 #    ifdef FP_FAST_FMA
 #        define FUSED true
