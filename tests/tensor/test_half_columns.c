@@ -112,7 +112,8 @@ static void columns_of_a_batch(void **state)
               *d = sample(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0, 3),
               *nan = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0), *c[2];
     for (int i = 0; i < 2; i++) c[i] = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M + 1, N + 1), 0);
-    for (int point = 0; point < 3 * 3 * 3; point++) {
+    const int every = check_quick() > 1 ? 4 : 1;
+    for (int point = 0; point < 3 * 3 * 3; point += every) {
         const int step = point % 3, shared = point / 3 % 3, way = point / 9;
         ct_view x = some_rows(a, M, step), y = ct_view_transpose(some_rows(b, N, step)), start = d->view,
                 C[2];

@@ -9,8 +9,10 @@
 #    define CT__X86    1
 #    define CT__AVX2   __attribute__((target("avx2,fma,f16c")))
 #    define CT__AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512dq,avx512bw,avx512vl")))
-#    define CT__BF16   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16")))
-#    define CT__AMX    __attribute__((target("amx-tile,amx-bf16,avx512f,avx512dq,avx512bw,avx512vl")))
+/* What the next two share. */
+#    define CT__VECTORS __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#    define CT__BF16    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16")))
+#    define CT__AMX     __attribute__((target("amx-tile,amx-bf16,avx512f,avx512dq,avx512bw,avx512vl")))
 #else
 #    define CT__X86 0
 #endif
