@@ -16,7 +16,7 @@ static void products_round_once(void **state)
     };
     static const double factors[][2] = { { 1, 0 }, { 1, 1 }, { -2, 1 }, { 0.5, -0.25 }, { 0, 1 } };
     for (int threads = 1; threads <= 2; threads++) {
-        ct_device *dev = open_cpu(threads);
+        ct_device *dev = open_with_amx(threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int point = 0; point < 2 * 5 * 3; point++) {
                 const ct_dtype t = halves[point % 2];
@@ -55,7 +55,7 @@ static void products_round_once(void **state)
 static uint16_t *sum_of(int isa, int threads, bool copied, const ct_view *a, const ct_view *b,
                         const ct_view *d)
 {
-    ct_device *dev = open_cpu(threads);
+    ct_device *dev = open_with_amx(threads);
     dev->isa = isa, dev->amx = false;
     ct_shape shape = { .ndim = a->ndim };
     for (int i = 0; i < a->ndim; i++) shape.dim[i] = i == a->ndim - 1 ? b->dim[b->ndim - 1] : a->dim[i];
@@ -81,7 +81,7 @@ static void bits_do_not_depend_on_the_tiles(void **state)
 {
     (void)state;
     enum { MEMBERS = 3, M = 45, N = 150, K = 300 };
-    ct_device *dev = open_cpu(1);
+    ct_device *dev = open_with_amx(1);
     for (int point = 0; point < CT__ISA_COUNT * 2 * 2 * 2; point++) {
         const int isa = point / 8;
         const ct_dtype t = halves[point % 2];
@@ -158,7 +158,7 @@ static void products_of_bf16_sum_in_f32(void **state)
         { 23, 97, 300 },  { 17, 600, 66 }, { 128, 47, 100 }, { 37, 97, 320 },
         { 60, 200, 130 }, { 37, 97, 96 },  { 17, 49, 256 },  { 33, 70, 2080 }
     };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int point = 0; point < 4 * 5; point++) {
             const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
@@ -182,7 +182,7 @@ static void products_of_bf16_sum_in_f32(void **state)
 static void products_of_bf16_change_over(void **state)
 {
     (void)state;
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < 4; point++) {
         const int64_t m = 40, n = 200, k = point < 2 ? 130 : 128;
         const bool layout = point % 2, amx = has_amx() && k % 32 == 0; /* AMX's panels have 64 columns */
@@ -208,7 +208,7 @@ static void products_cancel_to_their_last_bit(void **state)
 {
     (void)state;
     enum { M = 160, N = 200, K = 672 };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < 4; point++) {
         ct_tensor *a = ct_full(dev, CT_BF16, ct_shape2(M, K), 1),
                   *b = blank(dev, CT_BF16, ct_shape2(K, N), point % 2 ? TRANSPOSED : 0),
@@ -249,7 +249,7 @@ static void products_of_f16_in_two_parts(void **state)
                                         { 0x3c00, 0x8007 } };
     enum { M = 40, N = 200, K = 96, POINTS = 7 * 7 * 4 };
     static float c[M * N];
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < POINTS; point++) {
         ct_tensor *a = sample(dev, CT_F16, ct_shape2(M, K), point % 2 ? TRANSPOSED : 0, 1),
                   *b = sample(dev, CT_F16, ct_shape2(K, N), point / 2 % 2 ? TRANSPOSED : 0, 2);
@@ -293,7 +293,7 @@ static void products_of_f16_in_two_parts(void **state)
 static void no_whole_copy_in_f32(void **state)
 {
     (void)state;
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     ct_tensor *x = sample(dev, CT_BF16, ct_shape2(8, 2048), 0, 1),
               *w = ct_zeros(dev, CT_BF16, ct_shape2(2048, 4096));
     ct_tensor *y = ct_empty(dev, CT_BF16, ct_shape2(8, 4096));

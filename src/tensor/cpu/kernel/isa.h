@@ -6,9 +6,11 @@
 #include <stdbool.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#    define CT__X86  1
-#    define CT__BF16 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16")))
-#    define CT__AMX  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512dq,avx512bw,avx512vl")))
+#    define CT__X86 1
+/* What the next two share. */
+#    define CT__VECTORS __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#    define CT__BF16    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16")))
+#    define CT__AMX     __attribute__((target("amx-tile,amx-bf16,avx512f,avx512dq,avx512bw,avx512vl")))
 #else
 #    define CT__X86 0
 #endif
