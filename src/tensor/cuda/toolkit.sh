@@ -53,7 +53,8 @@ library() {
 
 # The compute capabilities of the GPUs at hand that the backend can use.
 at_hand() {
-    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | awk '$1 >= 80' | sort -nu
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+        tr -d '. ' | awk '$1 >= 80' | sort -nu
 }
 
 # no REASON: rejects this nvcc.
