@@ -19,6 +19,8 @@ static bool no_threads;
 static void *program;               /* where the program is loaded; NULL before the start */
 static _Thread_local bool checking; /* dladdr may allocate */
 
+static void stop(void) { program = NULL; }
+
 static bool ours(const void *caller)
 {
     Dl_info info;
@@ -30,6 +32,7 @@ static bool grant(const void *caller)
     if (!program || checking) return true;
     checking = true;
     long request = ours(caller) ? atomic_fetch_add(&requests, 1) + 1 : 0;
+    if (request == 1) atexit(stop); /* what comes later may be gcov's, which cannot do without */
     checking = false;
     if (!request || request < from || request > to) return true;
     errno = ENOMEM;

@@ -644,7 +644,7 @@ bad 'a folder as a checkpoint' 4 'dir.csv: not a regular file' "${fit[@]}" train
 bad 'a checkpoint in no folder' 4 'nowhere/c.log' "${fit[@]}" train.csv --checkpoint nowhere/c.log
 bad 'a checkpoint that is the model' 1 'is the model.s file, too' "${fit[@]}" train.csv --model c.log \
     --checkpoint c.log
-(ulimit -f 1; exec "${fit[@]}" train.csv --restarts 9 --checkpoint full.log --model full.ctgp) >out 2>err
+limited 1 "${fit[@]}" train.csv --restarts 9 --checkpoint full.log --model full.ctgp >out 2>err
 that 'a disk that fills up' test $? -eq 4
 that 'says so' grep -qE '^ctgp: full.log: writing failed after [0-9]+ bytes' err
 that 'and leaves no model' test ! -e full.ctgp
@@ -704,9 +704,9 @@ that 'nothing is left beside the model' sh -c '! ls | grep "tmp-"'
 ln -s later.ctgp now.ctgp
 ok 'a link to a model that is not there yet' 'n=40' "${fit[@]}" data.csv --model now.ctgp
 that 'leads to it then' test -L now.ctgp -a -s later.ctgp
-limited() { (ulimit -f 1; exec "$ctgp" "$@"); }
-bad 'a file beyond the shell limit' 4 'larger than' limited append train.ctgp test.csv --model limited.ctgp
-bad 'standard output beyond it' 4 'standard output' limited predict train.ctgp unknown.csv
+bad 'a file beyond the shell limit' 4 'larger than' \
+    limited 1 "$ctgp" append train.ctgp test.csv --model limited.ctgp
+bad 'standard output beyond it' 4 'standard output' limited 1 "$ctgp" predict train.ctgp unknown.csv
 that 'nothing is left of it' sh -c '! ls limited.ctgp* 2>/dev/null'
 
 # kill -9 at many moments while a model is being replaced: the old file or the new one, never a part.

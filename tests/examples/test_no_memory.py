@@ -60,7 +60,6 @@ COMMANDS = {
     "info --json": ["info", "m.ctgp", "--json"],
     "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
-    "help": ["help", "fit"],
 }
 MODELS = {
     "m.ctgp": ["--features", "a,b"],
@@ -71,7 +70,7 @@ MODELS = {
 }
 QUICK = ["fit", "fit of one kernel", "fit of joint outputs", "predict",
          "predict of joint outputs", "loo by groups", "sample", "append in place", "info",
-         "info --json", "plot", "help"]
+         "info --json", "plot"]
 told = {}  # what `info` says of a model of these bytes
 
 
