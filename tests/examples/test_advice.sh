@@ -37,7 +37,7 @@ that 'needs no advice' sh -c '! grep -q advice: info'
 advises 'exact data' 'noise\.variance is at its lower bound: .* exact, --noise none, and if .*--priors weak' \
     wave "${a[@]}" --kernel 'scale * rbf'
 that 'once' test "$(grep -c '^advice:$' info)" -eq 1
-advises 'noise that may be no larger' 'noise\.variance is at its upper bound: the inputs explain nothing; .*' \
+advises 'noise that may be no larger' 'noise\.variance is at its upper bound: the inputs explain nothing;.*' \
     noise "${a[@]}" --kernel 'scale * rbf' --upper 'noise.variance=0.01'
 advises 'noise that is given' 'noise\.variance .*: the given noise suffices, without --noise learned' \
     wave "${a[@]}" --kernel 'scale * rbf' --noise-column sd --noise learned
@@ -54,7 +54,8 @@ advises 'a noise that falls' 'noise\.slope\[0\] is at its bound: .* vanishes .*;
 
 advises 'a target that jumps' 'rbf\.lengthscale is at its lower bound: the target jumps along a; .*weak' \
     noise "${a[@]}" --kernel 'scale * rbf' --noise none
-advises 'along several columns' 'rbf\.lengthscale is at its lower bound: the target jumps along its columns;.*' \
+advises 'along several columns' \
+    'rbf\.lengthscale is at its lower bound: the target jumps along its columns;.*' \
     wave --features a,b --kernel 'scale * rbf' --lower rbf.lengthscale=5
 advises 'a lengthscale of several' \
     'rbf\.lengthscale is at its upper bound: this part of the kernel does not see its columns' \
@@ -65,7 +66,7 @@ advises 'another parameter' \
 advises 'at the other end' 'rq\.alpha is at its lower bound: .*' \
     rough "${a[@]}" --kernel 'scale * rq' --lower rq.alpha=0.5 --noise none
 advises 'a term that is not needed' \
-    '--kernel without the term of scale#2\.variance, which is at its lower bound: leave-one-out loses .* nats' \
+    '--kernel without the term of scale#2\.variance, which is at its lower bound: leave-one-out loses .*' \
     half --features a,b --kernel 'scale * rbf(dims=0) + scale * rbf(dims=1)' --lower 'scale#2.variance=1e-4'
 advises 'and one that is' \
     'scale\.variance is at its lower bound, yet leave-one-out loses [0-9.e+]+ nats without this term' \

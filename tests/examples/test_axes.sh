@@ -16,9 +16,8 @@ PATH=$PWD/bin:$PATH
 # drawn NAME KERNEL AWK [OPTION...]: a model of the table that AWK prints, and its script.
 drawn() {
     awk "BEGIN { $3 }" >t.csv
-    "$ctgp" fit t.csv --target y --kernel "$2" --max-iter 5 --quiet --model m.ctgp "${@:4}" >out 2>err &&
-        "$ctgp" plot m.ctgp t.csv --out p.svg >out 2>err || { flunk "$1" 'it failed'; return; }
-    pass "$1"
+    if "$ctgp" fit t.csv --target y --kernel "$2" --max-iter 5 --quiet --model m.ctgp "${@:4}" >out 2>err &&
+        "$ctgp" plot m.ctgp t.csv --out p.svg >out 2>err; then pass "$1"; else flunk "$1" 'it failed'; fi
 }
 # rows N FORMAT VALUE...: awk that prints a table of x and a wave.
 rows() { echo "print \"x,y\"; for (i = 0; i < $1; i++) printf \"$2,%.6f\n\", $3, sin(i / 3)"; }
