@@ -61,8 +61,8 @@ label 'has days, too' 'x, days since 1970'
 
 e=ééééééééééé
 drawn 'a name of two-byte letters' 'scale * rbf' \
-    "print \"a$e$e$e,y\"; for (i = 0; i < 9; i++) print i \",\" sin(i)"
-label 'is cut between letters' "a$(printf 'é%.0s' {1..30})…"
+    "print \"$e$e$e,y\"; for (i = 0; i < 9; i++) print i \",\" sin(i)"
+label 'is cut between letters' "$(printf 'é%.0s' {1..30})…"
 drawn 'fifty levels' 'scale * category' \
     'print "x,y"; for (i = 0; i < 100; i++) print "level" i % 50 "," sin(i % 50) + i / 1000'
 that 'have a point each' test "$(block curve | wc -l)" -eq 50
@@ -74,8 +74,11 @@ drawn 'a line' linear 'print "x,y"; for (i = 0; i < 9; i++) print i "," 2 * i + 
 block curve | awk '{ d = ($2 - y) / ($1 - x); x = $1; y = $2; if (NR > 2) { if (NR == 3) first = d
     bad += (d - first) ^ 2 > 1e-6 * first ^ 2 } } END { exit bad || NR < 3 }'
 that 'is straight' test $? -eq 0
-drawn 'a polynomial' 'poly(degree=3)' 'print "x,y"; for (i = 0; i < 9; i++) print i "," i ^ 3 + sin(i)'
-that 'needs few points' test "$(block curve | wc -l)" -le 1601
+for kernel in linear 'poly(degree=2, lengthscale=1!)'; do
+    drawn "$kernel of a long range" "${kernel/#linear/linear(lengthscale=1!)}" \
+        'print "x,y"; for (i = 0; i < 9; i++) print i * 1e5 "," i ^ 2 + sin(i)'
+    that 'needs few points' test "$(block curve | wc -l)" -le 1001
+done
 cut -d, -f1 t.csv >inputs.csv
 that 'a table without the target' "$ctgp" plot m.ctgp inputs.csv --out p.svg
 that 'has a curve' test "$(block curve | wc -l)" -gt 100
