@@ -184,6 +184,7 @@ static ct_status call_with(const prim *p, int which, char letter, bool *tried)
         ct_call *c = ct_scope_open(tape, p->name);
         p->run(c, v);
         status = ct_scope_close(c);
+        if (!status && ct_tape_status(tape) == CT_EINDEX) status = CT_EINDEX; /* a GPU tells of it late */
         const char *message = ct_tape_message(tape);
         if (status && (strncmp(message, p->name, strlen(p->name)) || strchr(message, '\n')))
             fail_msg("%s: message: %s", p->name, message);
