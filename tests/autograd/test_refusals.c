@@ -206,8 +206,10 @@ static void every_view_is_checked(void **state)
     for (size_t k = 0; k < sizeof prims / sizeof *prims; k++) {
         const prim *p = &prims[k];
         bool tried;
-        if (call_with(p, -1, ' ', &tried)) fail_msg("%s is refused: %s", p->name, ct_tape_message(tape));
-        for (int i = 0; i < VIEWS && p->views[i]; i++)
+        const ct_status plain = call_with(p, -1, ' ', &tried);
+        if (plain && plain != CT_EUNSUPPORTED) fail_msg("%s is refused: %s", p->name, ct_tape_message(tape));
+        if (plain) ct_tape_reset(tape); /* this device lacks it */
+        for (int i = 0; !plain && i < VIEWS && p->views[i]; i++)
             for (const char *letter = letters; *letter; letter++) {
                 const ct_status status = call_with(p, i, *letter, &tried);
                 if (!tried) continue;
