@@ -13,7 +13,7 @@
 #include <cotangent/cov_program.h>
 #include <cotangent/op.h>
 
-#include "gp/tiles/grid.h"
+#include "gp/factor/grid.h"
 
 /* Rows first..end of a matrix, or elements of a vector; columns first..end. */
 static inline ct_view ct__rows(ct_view v, int64_t first, int64_t end)

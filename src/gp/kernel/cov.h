@@ -5,7 +5,7 @@
 #include <cotangent/kernel.h>
 #include <cotangent/op.h>
 
-#include "gp/tiles/grid.h"
+#include "gp/factor/grid.h"
 
 /* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes`, profiles of a
  * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else by

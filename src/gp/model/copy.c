@@ -1,7 +1,7 @@
 /* Copies of a model that share its data. */
 #include <string.h>
 
-#include "trend.h"
+#include "gp/data/trend.h"
 
 /* t on that device: t itself, or a view of its elements; NULL for NULL. */
 static ct_tensor *shared(ct_device *device, ct_tensor *t)

@@ -1,8 +1,8 @@
 /* A model's memory on host and device, its tape's failures, its factor. */
 #include <stdlib.h>
 
-#include "gp/factor/factor.h"
-#include "trend.h"
+#include "gp/data/trend.h"
+#include "gp/factor/system.h"
 
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size)
 {

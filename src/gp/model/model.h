@@ -55,7 +55,7 @@ struct ct_gp {
      * up, instead of that of y; NULL: none. log_units is what their units add to every likelihood. */
     ct_tensor *shared;
     double log_units;
-    int64_t in_grid, pivot; /* infer/joint.c: outputs in a likelihood by Kronecker products, or 0 */
+    int64_t in_grid, pivot; /* likelihood/pairs.c: outputs in a likelihood by Kronecker products, or 0 */
     struct ct__lens *lens;  /* NULL: none */
     ct_gp_mixed mixed;      /* report of the last evaluation in mixed precision */
     ct_fit_report report;

@@ -1,6 +1,6 @@
 /* A model from data: checks, standardisation, starts and priors. */
+#include "gp/data/trend.h"
 #include "gp/kernel/kernel_tree.h"
-#include "trend.h"
 
 /* The checks that need no allocation. */
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel,

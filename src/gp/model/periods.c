@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/season.h"
+#include "gp/data/season.h"
 #include "model.h"
 
 /* Whether p is a period of this column alone. */
