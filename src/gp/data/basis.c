@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gp/kernel/scan.h"
+#include "numbers.h"
 
 typedef struct reader {
     ct__scan scan;
@@ -17,8 +18,8 @@ typedef struct reader {
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || (unsigned char)c >= 128;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || ct__is_digit(c) || c == '_' || c == '.' ||
+           (unsigned char)c >= 128;
 }
 
 /* Whether the token from `text` to `end`, possibly in quotes, is the name. */
@@ -51,7 +52,7 @@ static int64_t number_of(const char *text, const char *end, int64_t d)
     int64_t k = 0;
     if (*text++ != 'x' || text == end || (*text == '0' && text + 1 < end)) return -1;
     for (; text < end && k < d; text++) {
-        if (*text < '0' || *text > '9') return -1;
+        if (!ct__is_digit(*text)) return -1;
         k = 10 * k + (*text - '0');
     }
     return text == end && k < d ? k : -1;
@@ -120,7 +121,7 @@ static int factor(reader *r, ct__term *t, int left)
 {
     ct__scan *p = &r->scan;
     const char *place = ct__scan_space(p);
-    if (*place >= '0' && *place <= '9') {
+    if (ct__is_digit(*place)) {
         p->at = behind_name(place);
         if (*place != '1' || p->at > place + 1)
             ct__scan_fail(p, CT_EFORMAT, place,
@@ -204,7 +205,7 @@ static void put_name(writer *w, const char *name)
 {
     const char *end = name;
     while (is_plain(*end)) end++;
-    const bool quoted = *end || end == name || (*name >= '0' && *name <= '9');
+    const bool quoted = *end || end == name || ct__is_digit(*name);
     if (quoted) put(w, "\"");
     for (; *name; name++) put(w, *name == '"' ? "\"\"" : (char[]){ *name, 0 });
     if (quoted) put(w, "\"");

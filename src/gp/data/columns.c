@@ -1,9 +1,11 @@
 /* The descriptions of a model's columns: d inputs, then the output, with all their texts in one block. */
+#include "columns.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/model/model.h"
+#include "numbers.h"
 
 enum { DEFAULT_NAME = 32 };
 
@@ -18,39 +20,29 @@ static bool sound(const ct_column *c)
     return true;
 }
 
-ct_status ct__gp_check_columns(ct_device *device, const ct_gp_options *o, int64_t d)
+ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d)
 {
-    for (int64_t j = 0; o->inputs && j < d; j++)
-        if (!sound(&o->inputs[j]))
-            return ct_device_fail(
-                device, CT_EINVAL,
-                "ct_gp_new: column %lld of inputs has no name, no such kind, or a NULL level", (long long)j);
-    if (o->output && !sound(o->output))
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_new: the output has no name, no such kind, or a NULL level");
-    if (o->noise_column && !sound(o->noise_column))
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_new: noise_column has no name, no such kind, or a NULL level");
+    for (int64_t j = 0; j < d + 2; j++) {
+        char input[48];
+        const ct_column *c = j == d ? o->output : j > d ? o->noise_column : o->inputs ? &o->inputs[j] : NULL;
+        if (!c || sound(c)) continue;
+        snprintf(input, sizeof input, "column %lld of inputs", (long long)j);
+        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: %s has no name, no such kind, or a NULL level",
+                              j < d    ? input
+                              : j == d ? "the output"
+                                       : "noise_column");
+    }
     return CT_OK;
 }
 
-static size_t longest_of(const ct_column *c)
+size_t ct__columns_longest(const ct_column *c, int64_t count)
 {
-    size_t longest = strlen(c->name);
-    for (int64_t i = 0; i < c->n_levels; i++) {
-        const size_t length = strlen(c->levels[i]);
-        if (length > longest) longest = length;
-    }
-    return longest;
-}
-
-size_t ct__gp_longest_text(const ct_gp *gp)
-{
-    size_t longest = gp->noise_column ? longest_of(gp->noise_column) : 0;
-    for (int64_t j = 0; j <= gp->d; j++) {
-        const size_t length = longest_of(&gp->column[j]);
-        if (length > longest) longest = length;
-    }
+    size_t longest = 0;
+    for (const ct_column *end = c + count; c < end; c++)
+        for (int64_t i = -1; i < c->n_levels; i++) {
+            const size_t length = strlen(i < 0 ? c->name : c->levels[i]);
+            if (length > longest) longest = length;
+        }
     return longest;
 }
 
@@ -97,7 +89,7 @@ static void put_all(block *b, const ct_gp_options *o, int64_t d, ct_column *to)
     }
 }
 
-ct_column *ct__gp_copy_columns(ct_device *device, const ct_gp_options *o, int64_t d)
+ct_column *ct__columns_copy(ct_device *device, const ct_gp_options *o, int64_t d)
 {
     block b = { 0 };
     put_all(&b, o, d, NULL);
@@ -108,29 +100,3 @@ ct_column *ct__gp_copy_columns(ct_device *device, const ct_gp_options *o, int64_
     put_all(&b, o, d, copy);
     return copy;
 }
-
-void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
-{
-    free(gp->column);
-    gp->column = columns;
-    gp->options.inputs = columns;
-    gp->options.output = columns ? columns + gp->d : NULL;
-}
-
-/* A single column is copied as the output of no inputs. */
-ct_status ct__gp_set_noise_column(ct_gp *gp, const ct_column *column)
-{
-    ct_column *copy = NULL;
-    if (column) copy = ct__gp_copy_columns(gp->device, &(ct_gp_options){ .output = column }, 0);
-    if (column && !copy) return CT_ENOMEM;
-    free(gp->noise_column);
-    gp->options.noise_column = gp->noise_column = copy;
-    return CT_OK;
-}
-
-const ct_column *ct_gp_input(const ct_gp *gp, int64_t column)
-{
-    return gp && column >= 0 && column < ct__gp_cols(gp) ? &gp->column[column] : NULL;
-}
-
-const ct_column *ct_gp_output(const ct_gp *gp) { return gp ? &gp->column[gp->d] : NULL; }

@@ -1,10 +1,10 @@
-/* ct_find_seasons: the seasons along a column of a tensor. */
-#include "season.h"
+#include "find_seasons.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "gp/model/model.h"
+#include "numbers.h"
+#include "season.h"
 
 static ct_status check(ct_device *device, const ct_tensor *X, int64_t column, const ct_tensor *y)
 {

@@ -1,8 +1,8 @@
 /* The periodogram of a series with a trend, evenly spaced or not: at each frequency least squares of a wave
  * and the trend together. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
-#include <math.h>
+#include "periodogram.h"
 
-#include "season.h"
+#include <math.h>
 
 /* Four sums, so that additions do not wait for one another. */
 static double dot(const double *a, const double *b, int64_t n)

@@ -8,7 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gp/model/model.h"
+#include "numbers.h"
+#include "periodogram.h"
+#include "rows.h"
 
 enum {
     MOST_ROWS = 2000,
@@ -34,22 +36,16 @@ typedef struct search {
     int count;
 } search;
 
-static int rising(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Pairs of a time and a value. */
 static int earlier(const void *a, const void *b)
 {
-    const int order = rising(a, b);
-    return order ? order : rising((const double *)a + 1, (const double *)b + 1);
+    const int order = ct__rising(a, b);
+    return order ? order : ct__rising((const double *)a + 1, (const double *)b + 1);
 }
 
 static double median(double *x, int64_t n)
 {
-    qsort(x, (size_t)n, sizeof *x, rising);
+    qsort(x, (size_t)n, sizeof *x, ct__rising);
     return n % 2 ? x[n / 2] : x[n / 2 - 1] / 2 + x[n / 2] / 2;
 }
 
@@ -72,7 +68,7 @@ static bool order_rows(int64_t n, const double *x, const double *y, double *row,
 double ct__shortest_period(int64_t n, double *x)
 {
     int64_t count = 0;
-    qsort(x, (size_t)n, sizeof *x, rising);
+    qsort(x, (size_t)n, sizeof *x, ct__rising);
     for (int64_t i = 1; i < n; i++)
         if (x[i] > x[i - 1]) x[count++] = x[i] - x[i - 1]; /* count < i: x[i] is still there */
     return count + 1 < FEWEST_TIMES ? 0 : 2 * median(x, count);

@@ -24,10 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
+
 int ct__model_version(const ct_gp *gp, bool bare)
 {
-    const bool kind = gp->noise_column && gp->noise_column->kind != CT_COLUMN_NUMBER;
-    const int version = gp->transform.kind                  ? CT__TRANSFORM
+    const bool kind = gp->noise.column && gp->noise.column->kind != CT_COLUMN_NUMBER;
+    const int version = gp->target.transform.kind           ? CT__TRANSFORM
                         : kind || gp->options.rows_of_table ? CT__EXTRAS
                                                             : CT__COLUMNS;
     return version + bare;
@@ -114,17 +117,18 @@ void ct__model_column_drop(const ct_column *c)
 /* Reads each text into its own memory, then copies all into the model's block. */
 static void read_columns(ct__stream *s, ct_gp *gp)
 {
-    ct_column *c = ct__gp_alloc(s->device, (uint64_t)gp->d + 1, sizeof *c), *copy = NULL;
+    ct_column *c = ct__gp_alloc(s->device, (uint64_t)gp->rows.d + 1, sizeof *c), *copy = NULL;
     if (!c) {
         ct__stream_lacks_memory(s);
         return;
     }
-    columns(s, gp->d, c);
+    columns(s, gp->rows.d, c);
     if (!s->bad)
-        copy = ct__gp_copy_columns(s->device, &(ct_gp_options){ .inputs = c, .output = c + gp->d }, gp->d);
+        copy = ct__columns_copy(s->device, &(ct_gp_options){ .inputs = c, .output = c + gp->rows.d },
+                                gp->rows.d);
     if (!s->bad && !copy) ct__stream_lacks_memory(s);
     if (copy) ct__gp_take_columns(gp, copy);
-    for (int64_t j = 0; j <= gp->d; j++) ct__model_column_drop(&c[j]);
+    for (int64_t j = 0; j <= gp->rows.d; j++) ct__model_column_drop(&c[j]);
     free(c);
 }
 
@@ -132,11 +136,12 @@ static void read_columns(ct__stream *s, ct_gp *gp)
 static void noise_column(ct__stream *s, ct_gp *gp)
 {
     ct_column c = { .name = s->reading ? NULL : "" };
-    if (gp->noise_column) c = *gp->noise_column;
+    if (gp->noise.column) c = *gp->noise.column;
     text(s, &c.name);
     if (s->version >= CT__EXTRAS && !s->bad) kind(s, &c);
     if (!s->reading) return;
-    if (!s->bad && (*c.name || c.kind) && ct__gp_set_noise_column(gp, &c)) ct__stream_lacks_memory(s);
+    if (!s->bad && (*c.name || c.kind) && ct__noise_set_column(&gp->noise, s->device, &c))
+        ct__stream_lacks_memory(s);
     ct__model_column_drop(&c);
 }
 
@@ -145,25 +150,27 @@ static void noise(ct__stream *s, ct_gp *gp)
 {
     if (s->version < CT__COLUMNS) return;
     noise_column(s, gp);
-    ct__stream_numbers(s, &gp->n_levels, 1, 8);
+    ct__stream_numbers(s, &gp->noise.n_levels, 1, 8);
     const bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
-    if (by_level ? gp->n_levels < 1 : gp->n_levels != 0) s->bad = true;
-    if (s->reading && (uint64_t)gp->n_levels > ct__stream_left(s) / sizeof *gp->level) s->bad = true;
+    if (by_level ? gp->noise.n_levels < 1 : gp->noise.n_levels != 0) s->bad = true;
+    if (s->reading && (uint64_t)gp->noise.n_levels > ct__stream_left(s) / sizeof *gp->noise.level)
+        s->bad = true;
     if (s->bad || !by_level) return;
-    if (s->reading) gp->level = ct__gp_alloc(s->device, (uint64_t)gp->n_levels, sizeof *gp->level);
-    if (!gp->level) {
+    if (s->reading)
+        gp->noise.level = ct__gp_alloc(s->device, (uint64_t)gp->noise.n_levels, sizeof *gp->noise.level);
+    if (!gp->noise.level) {
         ct__stream_lacks_memory(s);
         return;
     }
-    ct__stream_numbers(s, gp->level, (size_t)gp->n_levels, 8);
-    for (int64_t k = 0; k < gp->n_levels && !s->bad; k++)
-        s->bad = !isfinite(gp->level[k]) || (k && !(gp->level[k - 1] < gp->level[k]));
+    ct__stream_numbers(s, gp->noise.level, (size_t)gp->noise.n_levels, 8);
+    for (int64_t k = 0; k < gp->noise.n_levels && !s->bad; k++)
+        s->bad = !isfinite(gp->noise.level[k]) || (k && !(gp->noise.level[k - 1] < gp->noise.level[k]));
 }
 
 /* A fingerprint (version 0) includes the transform only if there is one. */
 static void transform(ct__stream *s, ct_gp *gp)
 {
-    ct_transform *t = &gp->transform;
+    ct_transform *t = &gp->target.transform;
     if (s->version < CT__TRANSFORM && (s->version || !t->kind)) return;
     t->kind = (ct_transform_kind)ct__stream_small(s, (int)t->kind, CT_TRANSFORM_SQRT);
     ct__stream_numbers(s, &t->least, 1, 8);
@@ -173,27 +180,27 @@ static void transform(ct__stream *s, ct_gp *gp)
 
 void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
 {
-    reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
-    ct__stream_numbers(s, gp->shift, 3 * (size_t)gp->d, 8);
+    reals(s, (double *[]){ &gp->target.shift, &gp->target.scale, &gp->target.spread, &gp->noise.mean }, 4);
+    ct__stream_numbers(s, gp->rows.shift, 3 * (size_t)gp->rows.d, 8);
     if (s->reading)
         read_columns(s, gp);
     else
-        columns(s, gp->d, gp->column);
+        columns(s, gp->rows.d, gp->rows.column);
     ct__stream_text(s, kernel);
     noise(s, gp);
     if (s->version >= CT__EXTRAS) ct__stream_numbers(s, &gp->options.rows_of_table, 1, 8);
     if (gp->options.rows_of_table < 0) s->bad = true;
-    if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->basis);
+    if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->mean.basis);
     transform(s, gp);
 }
 
 void ct__model_parameters(ct__stream *s, ct_gp *gp)
 {
-    int64_t count = gp->n_params;
+    int64_t count = gp->params.count;
     ct__stream_numbers(s, &count, 1, 8);
-    if (count != gp->n_params) s->bad = true;
-    for (int64_t i = 0; i < gp->n_params && !s->bad; i++) {
-        ct_param *p = &gp->param[i];
+    if (count != gp->params.count) s->bad = true;
+    for (int64_t i = 0; i < gp->params.count && !s->bad; i++) {
+        ct_param *p = &gp->params.param[i];
         reals(s, (double *[]){ &p->value, &p->lower, &p->upper }, 3);
         p->fixed = ct__stream_small(s, p->fixed, 1);
         p->start_given = ct__stream_small(s, p->start_given, 1);
@@ -226,10 +233,10 @@ void ct__model_data(ct__stream *s, ct_gp *gp)
 {
     const ct_gp_noise kind = gp->options.noise;
     const bool given = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS;
-    ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
-    ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
-    if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
-    if (kind == CT_NOISE_BY_LEVEL) ct__stream_tensor(s, &gp->given, CT_I64, ct_shape1(gp->n));
+    ct__stream_tensor(s, &gp->rows.X, gp->rows.dtype, ct_shape2(gp->rows.n, gp->rows.d));
+    ct__stream_tensor(s, &gp->target.y, gp->rows.dtype, ct_shape2(gp->rows.n, 1));
+    if (given) ct__stream_tensor(s, &gp->noise.given, gp->rows.dtype, ct_shape1(gp->rows.n));
+    if (kind == CT_NOISE_BY_LEVEL) ct__stream_tensor(s, &gp->noise.given, CT_I64, ct_shape1(gp->rows.n));
 }
 
 void ct__model_body(ct__stream *s, ct_gp *gp)
@@ -240,6 +247,6 @@ void ct__model_body(ct__stream *s, ct_gp *gp)
     ct__model_data(s, gp);
     if (s->version >= CT__BARE && s->version % 2 == 0) return;
     if (s->reading && !ct__group_is_one(gp->options.group)) return;
-    ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
+    ct__stream_tensor(s, &gp->factor.alpha, gp->rows.dtype, ct_shape2(gp->rows.n, 1));
     ct__stream_factor(s, gp);
 }

@@ -2,7 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gp/data/numbers.h"
 #include "gp/data/trend.h"
+#include "gp/file/fingerprint.h"
+#include "gp/likelihood/restricted.h"
+#include "gp/likelihood/table.h"
+#include "gp/model/memory.h"
+#include "gp/model/param_units.h"
+#include "gp/model/param_values.h"
 #include "layout.h"
 
 static bool finite_positive(const double *v, int64_t count, bool positive)
@@ -16,7 +23,7 @@ static bool finite_positive(const double *v, int64_t count, bool positive)
 static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
 {
     gp->kernel = ct_kernel_parse(kernel);
-    ct_status bound = gp->kernel ? ct_kernel_bind(gp->kernel, gp->d) : CT_ENOMEM;
+    ct_status bound = gp->kernel ? ct_kernel_bind(gp->kernel, gp->rows.d) : CT_ENOMEM;
     if (!bound) bound = ct__gp_list_params(gp);
     if (bound) {
         s->bad = true;
@@ -24,24 +31,24 @@ static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
         return;
     }
     ct__model_parameters(s, gp);
-    for (int64_t i = 0; i < gp->n_params && !s->bad; i++)
-        s->bad = ct__gp_check_param(gp, i, &gp->param[i]) || ct__gp_pass_on(gp, i);
+    for (int64_t i = 0; i < gp->params.count && !s->bad; i++)
+        s->bad = ct__gp_check_param(gp, i, &gp->params.param[i]) || ct__gp_pass_on(gp, i);
 }
 
 /* The indices of levels must lie in the list. */
 static void check_levels(ct__stream *s, const ct_gp *gp)
 {
-    double *index = s->bad ? NULL : ct__gp_doubles(gp->given);
+    double *index = s->bad ? NULL : ct__gp_doubles(gp->noise.given);
     if (!index && !s->bad) ct__stream_lacks_memory(s);
-    for (int64_t i = 0; i < gp->n && !s->bad; i++)
-        s->bad = !(index[i] >= 0 && index[i] < (double)gp->n_levels);
+    for (int64_t i = 0; i < gp->rows.n && !s->bad; i++)
+        s->bad = !(index[i] >= 0 && index[i] < (double)gp->noise.n_levels);
     free(index);
 }
 
 /* The transform's part of the likelihood. */
 static void restore_slopes(ct__stream *s, ct_gp *gp)
 {
-    const ct_status status = ct__target_sum_slopes(gp);
+    const ct_status status = ct__target_sum_slopes(&gp->target);
     s->bad = status;
     s->no_memory = status == CT_ENOMEM;
 }
@@ -49,7 +56,7 @@ static void restore_slopes(ct__stream *s, ct_gp *gp)
 /* The basis on the data, and the trend's part of the factor. */
 static void restore_trend(ct__stream *s, ct_gp *gp)
 {
-    ct_status status = ct__trend_make(gp, false);
+    ct_status status = ct__trend_make(&gp->mean, &gp->rows, gp->target.y, false);
     if (!status && gp->factor.L) status = ct__gp_restrict(gp, false);
     s->bad = status;
     s->no_memory = status == CT_ENOMEM;
@@ -60,19 +67,21 @@ static void read_body(ct__stream *s, ct_gp *gp)
     char *kernel = NULL;
     ct__model_middle(s, gp, &kernel);
     if (!s->bad &&
-        (!finite_positive(gp->shift, gp->d, false) || !finite_positive(gp->scale, 2 * gp->d, true) ||
-         !finite_positive(&gp->y_shift, 1, false) || !finite_positive(&gp->y_scale, 1, true) ||
-         !finite_positive(&gp->y_spread, 1, true) || !(gp->given_mean >= 0)))
+        (!finite_positive(gp->rows.shift, gp->rows.d, false) ||
+         !finite_positive(gp->rows.scale, 2 * gp->rows.d, true) ||
+         !finite_positive(&gp->target.shift, 1, false) || !finite_positive(&gp->target.scale, 1, true) ||
+         !finite_positive(&gp->target.spread, 1, true) || !(gp->noise.mean >= 0)))
         s->bad = true;
-    if (gp->options.noise == CT_NOISE_BY_LEVEL && !gp->level) s->bad = true;
+    if (gp->options.noise == CT_NOISE_BY_LEVEL && !gp->noise.level) s->bad = true;
     if (!s->bad) restore_kernel(s, gp, kernel);
     free(kernel);
     ct__model_body(s, gp);
-    if (gp->level) check_levels(s, gp);
+    if (gp->noise.level) check_levels(s, gp);
     if (!s->bad) restore_slopes(s, gp);
-    if (!s->bad && gp->basis) restore_trend(s, gp);
+    if (!s->bad && gp->mean.basis) restore_trend(s, gp);
+    ct__likelihood_take(gp, 0);
     gp->factor.ready = !s->bad;
-    if (!gp->factor.L) ct__gp_drop_factor(gp);
+    if (!gp->factor.L) ct__kept_drop(&gp->factor);
 }
 
 void *ct__stream_bad_file(const ct__stream *s, const char *path, const char *what)
@@ -94,12 +103,7 @@ ct_gp *ct__model_read(ct__stream *s, const char *path, ct_group *group)
         return NULL;
     }
     ct__model_header(s, &dtype, &n, &d, &options);
-    if (options.mean == CT_MEAN_BASIS && !ct__group_is_one(group)) {
-        ct_device_fail(s->device, CT_EUNSUPPORTED,
-                       "%.200s: a model with a basis cannot be loaded by many processes: load it in one",
-                       path);
-        return NULL;
-    }
+    if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&options, dtype), NULL, path)) return NULL;
     const uint64_t left = ct__stream_left(s);
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24)
         return ct__stream_bad_file(s, path, "the model's header makes no sense");

@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/file/layout.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/likelihood/joint.h"
+#include "gp/likelihood/table.h"
 #include "gp/outputs/outputs.h"
+#include "layout.h"
 
 enum { VERSION = 1 };
 
@@ -46,7 +50,8 @@ static ct_status write_all(ct__stream *s, ct_outputs *o, bool bare, const char *
     }
     if (o->whole) status = ct__model_write(s, o->whole, bare, path);
     if (!status && o->kind == CT_OUTPUTS_SHARED)
-        ct__stream_tensor(s, &o->whole->shared, o->whole->dtype, ct_tensor_shape(o->whole->shared));
+        ct__stream_tensor(s, &o->whole->likelihood.outputs, o->whole->rows.dtype,
+                          ct_tensor_shape(o->whole->likelihood.outputs));
     for (int64_t j = 0; j < o->p && !o->whole && !status; j++)
         status = ct__model_write(s, o->model[j], bare, path);
     return status ? status : ct__stream_end(s);
@@ -110,20 +115,20 @@ static bool consistent(const ct_outputs *o)
         if (ct_outputs_find(o, o->column[j].name) != j) return false;
     for (int64_t j = 0; j < o->p && !o->whole; j++) {
         const ct_gp *gp = o->model[j];
-        bool same = gp->dtype == o->model[0]->dtype && gp->d == o->d &&
+        bool same = gp->rows.dtype == o->model[0]->rows.dtype && gp->rows.d == o->d &&
                     !strcmp(ct_gp_output(gp)->name, o->column[j].name);
-        for (int64_t k = 0; k < gp->d && same; k++)
-            same = !strcmp(gp->column[k].name, o->model[0]->column[k].name);
+        for (int64_t k = 0; k < gp->rows.d && same; k++)
+            same = !strcmp(gp->rows.column[k].name, o->model[0]->rows.column[k].name);
         if (!same) return false;
     }
     const ct_gp *w = o->whole;
-    bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->n_levels == o->p && w->d > 1;
-    for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->level[j] == (double)j;
-    by_output = by_output && of_outputs(o, w->noise_column) && of_outputs(o, &w->column[w->d - 1]);
+    bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->noise.n_levels == o->p && w->rows.d > 1;
+    for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->noise.level[j] == (double)j;
+    by_output = by_output && of_outputs(o, w->noise.column) && of_outputs(o, &w->rows.column[w->rows.d - 1]);
     if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
-    return !w ||
-           (w->mean_at < 0 && !w->transform.kind && !w->basis && w->y_shift == 0 && w->y_scale == 1 &&
-            w->y_spread > 0 && w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
+    return !w || (w->params.mean_at < 0 && !w->target.transform.kind && !w->mean.basis &&
+                  w->target.shift == 0 && w->target.scale == 1 && w->target.spread > 0 &&
+                  w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
 /* Reads what the whole has besides its model. */
@@ -131,20 +136,22 @@ static void read_rest(ct__stream *s, ct_outputs *o)
 {
     ct_gp *w = o->whole;
     if (o->kind == CT_OUTPUTS_SHARED) {
-        ct__stream_tensor(s, &w->shared, w->dtype, ct_shape2(w->n, o->p));
-        for (int64_t j = 0; j < o->p; j++) w->log_units += (double)w->n * log(o->scale[j]);
+        ct__stream_tensor(s, &w->likelihood.outputs, w->rows.dtype, ct_shape2(w->rows.n, o->p));
+        for (int64_t j = 0; j < o->p; j++) w->target.log_units += (double)w->rows.n * log(o->scale[j]);
+        ct__likelihood_take(w, CT__SHARED_OUTPUTS);
         return;
     }
-    double *level = ct__gp_doubles(w->given);
+    double *level = ct__gp_doubles(w->noise.given);
     int64_t rows[CT_OUTPUTS_MOST] = { 0 };
     if (!level || ct__joint_find_grid(w)) ct__stream_lacks_memory(s);
-    for (int64_t i = 0; i < w->n && level; i++) {
-        w->log_units += log(o->scale[(int64_t)level[i]]);
+    ct__likelihood_take(w, CT__JOINT_OUTPUTS);
+    for (int64_t i = 0; i < w->rows.n && level; i++) {
+        w->target.log_units += log(o->scale[(int64_t)level[i]]);
         rows[(int64_t)level[i]]++;
     }
     for (int64_t j = 0; j < o->p; j++) s->bad |= !rows[j];
     free(level);
-    o->d = w->d - 1;
+    o->d = w->rows.d - 1;
 }
 
 /* Reads the models; false with the reason on the device. */
@@ -155,7 +162,7 @@ static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
         ct_gp *gp = ct__model_read(s, path, NULL);
         if (!gp) return false;
         *(whole ? &o->whole : &o->model[j]) = gp;
-        o->d = gp->d;
+        o->d = gp->rows.d;
     }
     if (o->whole && consistent(o)) read_rest(s, o);
     if (s->no_memory)

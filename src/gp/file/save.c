@@ -2,6 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fingerprint.h"
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/factorise.h"
 #include "layout.h"
 
 ct_status ct__stream_buffer(ct__stream *s)
@@ -14,10 +18,17 @@ ct_status ct__stream_buffer(ct__stream *s)
 static void write_model(ct__stream *s, ct_gp *gp, char *kernel)
 {
     s->version = ct__stream_small(s, s->version, INT32_MAX);
-    ct__model_header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
+    ct__model_header(s, &gp->rows.dtype, &gp->rows.n, &gp->rows.d, &gp->options);
     ct__model_middle(s, gp, &kernel);
     ct__model_parameters(s, gp);
     ct__model_body(s, gp);
+}
+
+static size_t longest_text(const ct_gp *gp)
+{
+    const size_t of_noise = gp->noise.column ? ct__columns_longest(gp->noise.column, 1) : 0,
+                 longest = ct__columns_longest(gp->rows.column, gp->rows.d + 1);
+    return of_noise > longest ? of_noise : longest;
 }
 
 /* Calls `write` with the kernel's text, and reports its failures. */
@@ -28,7 +39,7 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     char *kernel = ct__gp_alloc(gp->device, length, 1);
     ct_status status = kernel ? CT_OK : CT_ENOMEM;
     if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    if (!status && ct__gp_longest_text(gp) > CT__STREAM_TEXT)
+    if (!status && longest_text(gp) > CT__STREAM_TEXT)
         status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
                                 what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
@@ -54,11 +65,13 @@ ct_status ct__stream_end(ct__stream *s)
 /* Everything that a fit depends on except its options. */
 static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
 {
-    ct__model_header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
+    ct__model_header(s, &gp->rows.dtype, &gp->rows.n, &gp->rows.d, &gp->options);
     ct__model_middle(s, gp, &kernel);
     ct__model_parameters(s, gp);
     ct__model_data(s, gp);
-    if (gp->shared) ct__stream_tensor(s, &gp->shared, gp->dtype, ct_tensor_shape(gp->shared));
+    if (gp->likelihood.outputs)
+        ct__stream_tensor(s, &gp->likelihood.outputs, gp->rows.dtype,
+                          ct_tensor_shape(gp->likelihood.outputs));
     ct__stream_flush(s);
 }
 
@@ -86,7 +99,7 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
-    if (gp->lens) return ct__lens_refuse(gp, "ct_gp_save", "ct_outputs_save saves all outputs");
+    if (gp->lens) return ct__lens_refuse(gp->device, "ct_gp_save", "ct_outputs_save saves all outputs");
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
     ct__stream s = { .device = gp->device };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "crc64.h"
-#include "gp/model/model.h"
+#include "gp/data/numbers.h"
 
 void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gp/factor/packed.h"
+#include "gp/data/numbers.h"
 #include "gp/model/model.h"
 #include "stream.h"
 
@@ -67,9 +67,9 @@ static void move_row(ct_call *c, const ct__packed *L, int64_t i, ct_view row, bo
 
 static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L, void *host)
 {
-    for (int64_t i = 0; i < gp->n && !s->bad; i++) {
-        ct_tensor *row = read(s, gp->dtype, ct_shape2(1, i + 1), host);
-        if (row && !(number(host, ct_dtype_size(gp->dtype), (size_t)i) > 0)) s->bad = true;
+    for (int64_t i = 0; i < gp->rows.n && !s->bad; i++) {
+        ct_tensor *row = read(s, gp->rows.dtype, ct_shape2(1, i + 1), host);
+        if (row && !(number(host, ct_dtype_size(gp->rows.dtype), (size_t)i) > 0)) s->bad = true;
         if (row && !s->bad) move_row(c, L, i, ct_view_of(row), true);
         ct_release(row);
     }
@@ -79,7 +79,8 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L,
 static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L, ct_tensor *room, void *host)
 {
     const ct__grid *g = &L->grid;
-    const int64_t n = gp->n, most = ct_tensor_count(room) / n, size = (int64_t)ct_dtype_size(gp->dtype);
+    const int64_t n = gp->rows.n, most = ct_tensor_count(room) / n,
+                  size = (int64_t)ct_dtype_size(gp->rows.dtype);
     const bool writes = ct_group_rank(g->group) == 0;
     if (g->group && !ct__grid_meet(c, g)) return;
     for (int64_t first = 0, end; first < n && ct_call_fine(c); first = end) {
@@ -101,13 +102,13 @@ static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L
 
 void ct__stream_factor(ct__stream *s, ct_gp *gp)
 {
-    const size_t size = ct_dtype_size(gp->dtype);
-    const uint64_t n = (uint64_t)gp->n;
+    const size_t size = ct_dtype_size(gp->rows.dtype);
+    const uint64_t n = (uint64_t)gp->rows.n;
     const ct__grid grid = ct__gp_grid(gp);
     const uint64_t rows = grid.group ? (uint64_t)grid.b : 1;
     if (!enough(s, n * (n + 1) / 2, size)) return;
-    if (s->reading) gp->factor.L = ct_zeros(s->device, gp->dtype, ct__packed_shape(gp->n));
-    ct_tensor *room = s->reading ? NULL : ct_empty(s->device, gp->dtype, ct_shape1((int64_t)(rows * n)));
+    if (s->reading) gp->factor.L = ct_zeros(s->device, gp->rows.dtype, ct__packed_shape(gp->rows.n));
+    ct_tensor *room = s->reading ? NULL : ct_empty(s->device, gp->rows.dtype, ct_shape1((int64_t)(rows * n)));
     const bool writes = ct_group_rank(grid.group) == 0;
     void *host = ct__gp_alloc(s->device, writes ? rows * n : 1, size);
     if (host && gp->factor.L && (room || s->reading)) {

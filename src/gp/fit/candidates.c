@@ -1,10 +1,11 @@
 /* The covariances that ct_gp_choose tries: the caller's, or the defaults, which docs/gp.md evaluates. */
+#include "candidates.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "fit.h"
-#include "gp/data/season.h"
+#include "gp/data/find_seasons.h"
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"

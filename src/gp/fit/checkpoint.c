@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gp/data/numbers.h"
+#include "gp/file/fingerprint.h"
 #include "gp/file/stream.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'F', 'I', 'T', '\r', '\n' };
@@ -139,7 +141,7 @@ static ct_status open_file(ct__checkpoint *c, ct_device *device, const char *pat
 ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *const *models, int64_t count,
                               const ct_fit_options *options, uint64_t print)
 {
-    ct_device *device = models[0]->device;
+    ct_device *device = ct_gp_device(models[0]);
     int64_t numbers = 0;
     print = mix(print, options_print(options));
     for (int64_t i = 0; i < count; i++) {
@@ -147,7 +149,7 @@ ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *
         ct_status s = ct__gp_fingerprint(models[i], &model);
         if (s) return s;
         print = mix(print, model);
-        if (models[i]->n_params > numbers) numbers = models[i]->n_params;
+        if (ct_gp_params(models[i]) > numbers) numbers = ct_gp_params(models[i]);
     }
     ct__checkpoint *c = ct__gp_alloc(device, 1, sizeof *c);
     if (!c) return CT_ENOMEM;

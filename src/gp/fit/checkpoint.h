@@ -2,9 +2,8 @@
 #ifndef CT_GP_CHECKPOINT_H
 #define CT_GP_CHECKPOINT_H
 
+#include <cotangent/gp.h>
 #include <cotangent/io.h>
-
-#include "gp/model/model.h"
 
 /* One evaluation. The members up to z are its key. */
 typedef struct ct__evaluation {

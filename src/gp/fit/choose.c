@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidates.h"
 #include "fit.h"
+#include "gp/data/rows.h"
+#include "gp/file/fingerprint.h"
+#include "gp/model/model.h"
+#include "gp/model/param_values.h"
+#include "start.h"
 
 enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows, SOME are used for the choice */
 
@@ -50,14 +56,14 @@ static ct_status order_candidates(choosing *c, ct_device *device)
 static int64_t free_params(const ct_gp *gp)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < gp->n_params; i++) count += !gp->param[i].fixed;
+    for (int64_t i = 0; i < gp->params.count; i++) count += !gp->params.param[i].fixed;
     return count;
 }
 
 /* 2 m n / (n - m - 1) */
 static double penalty(const ct_gp *gp, ct_fit_objective objective)
 {
-    double n = (double)gp->n, m = (double)free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
+    double n = (double)gp->rows.n, m = (double)free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
     return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
 }
 

@@ -1,47 +1,37 @@
 /* Fits of one model or many: their starts, in parallel for small data, and their results. */
+#include "fit.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit.h"
-#include "gp/data/trend.h"
-#include "gp/kernel/cov.h"
+#include "gp/data/numbers.h"
+#include "gp/data/table.h"
+#include "gp/file/fingerprint.h"
+#include "gp/kernel/cov_call.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/likelihood/table.h"
+#include "gp/model/copy.h"
+#include "gp/model/memory.h"
+#include "gp/model/param_units.h"
+#include "gp/model/param_values.h"
+#include "objective.h"
+#include "optimize.h"
+#include "start.h"
 
 /* -- one model ------------------------------------------------------------------------------------------- */
-
-static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
-{
-    if (o->precision == CT_PRECISION_MIXED &&
-        (gp->dtype != CT_F64 || o->objective != CT_OBJECTIVE_LIKELIHOOD))
-        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                              "ct_gp_fit: mixed precision is for the likelihood of models in f64");
-    const bool other = o->precision == CT_PRECISION_MIXED || o->objective != CT_OBJECTIVE_LIKELIHOOD;
-    if (other && (gp->basis || !ct__group_is_one(gp->options.group)))
-        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                              "ct_gp_fit: %s there is only the likelihood in full precision",
-                              gp->basis ? "with a basis" : "over many processes");
-    if (other && gp->shared)
-        return ct_device_fail(
-            gp->device, CT_EUNSUPPORTED,
-            "ct_outputs_fit: outputs that share their covariance are fitted by the likelihood "
-            "in full precision");
-    if (gp->n < 2)
-        return ct_device_fail(gp->device, CT_EINVAL,
-                              "ct_gp_fit: one row does not determine the parameters: give at least 2");
-    return CT_OK;
-}
 
 /* The leave-one-out density may be highest for a level thousands of deviations away from the data, where new
  * rows are predicted badly. So the level is bounded to a standard deviation around the mean, unless it has
  * bounds or a start of its own. In z coordinates y is that of the standardised model. */
 static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
-    double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
+    double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->target.y);
     if (!y) return CT_ENOMEM;
-    ct__gp_column_moments(y, f->gp->n, 1, &average, &deviation);
+    ct__gp_column_moments(y, f->gp->rows.n, 1, &average, &deviation);
     free(y);
-    if (!f->gp->param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
+    if (!f->gp->params.param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
     if (isinf(*lower)) *lower = fmin(*z, average - deviation);
     if (isinf(*upper)) *upper = fmax(*z, average + deviation);
     return CT_OK;
@@ -50,9 +40,9 @@ static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 static ct_status allocate(ct__fit *f)
 {
     ct_gp *gp = f->gp;
-    ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+    ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->params.count,
                                 (double **[]){ &f->before, &f->first, &f->lower, &f->upper, &f->winner }, 5);
-    f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *f->free_index);
+    f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->params.count, sizeof *f->free_index);
     free(gp->starts);
     gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     gp->report.start = gp->starts;
@@ -61,48 +51,40 @@ static ct_status allocate(ct__fit *f)
         gp->starts[k] =
             (ct_fit_start){ .status = CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
     if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n_params && !s; i++) {
-        f->before[i] = gp->param[i].value;
+    for (int64_t i = 0; i < gp->params.count && !s; i++) {
+        f->before[i] = gp->params.param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
-        if (gp->param[i].fixed) continue;
+        if (gp->params.param[i].fixed) continue;
         double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
         ct__gp_bounds(gp, i, lower, upper);
-        if (i == gp->mean_at && gp->options.mean == CT_MEAN_CONSTANT &&
-            f->options->objective == CT_OBJECTIVE_LOO)
+        if (i == gp->params.mean_at && gp->mean.kind == CT_MEAN_CONSTANT && f->by->holds_level)
             s = hold_level(f, i, lower, upper);
         f->free_index[f->n_free++] = i;
     }
     return s;
 }
 
-/* The largest memory of the fit's objective, with d columns of data, or 0 if the data are counted already. */
-static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int64_t d)
-{
-    if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
-    if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
-    const uint64_t outputs =
-        gp->shared ? (uint64_t)ct_tensor_count(gp->shared) * ct_dtype_size(gp->dtype) : 0;
-    const uint64_t rows = gp->in_grid ? (uint64_t)(gp->n / gp->in_grid) : 0,
-                   grid = 12 * rows * rows * ct_dtype_size(gp->dtype);
-    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp) + 4 * outputs +
-           grid;
-}
-
 /* Prepares *f; release it with conclude. A failure is the fit's. */
-static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
+static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__fit_lock *lock)
 {
-    bool mixed = options->precision == CT_PRECISION_MIXED, narrow = gp->dtype == CT_F32;
+    const bool narrow = gp->rows.dtype == CT_F32;
+    const unsigned features = gp->likelihood.features | ct__features_of_fit(options);
+    const ct__likelihood *by = ct__likelihood_for(gp->device, features, gp, "ct_gp_fit");
+    const bool noisy = by && by->noisy;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
-    int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
-    double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6, flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
+    const int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
+    const double tolerance = narrow ? 1e-4 : noisy ? 1e-5 : 1e-6;
     *f = (ct__fit){
         .gp = gp,
         .options = options,
-        .gate = gate,
+        .by = by,
+        .lock = lock,
         .index = index,
         .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
-        .flat = flat,
+        .flat = narrow  ? 1e-3
+                : noisy ? 1e-4
+                        : 1e-6,
         .begun = ct__now(),
         .max_iterations = options->max_iterations ? options->max_iterations : iterations,
         .report = { .optimizer = optimizer,
@@ -112,11 +94,14 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
                     .precision = options->precision },
         .failed_start = -1,
     };
-    ct_status s = check_model(gp, options);
-    if (!s && gate->checkpoint) s = ct__gp_fingerprint(gp, &f->print);
+    ct_status s = by ? CT_OK : CT_EUNSUPPORTED;
+    if (!s && gp->rows.n < 2)
+        s = ct_device_fail(gp->device, CT_EINVAL,
+                           "ct_gp_fit: one row does not determine the parameters: give at least 2");
+    if (!s && lock->checkpoint) s = ct__gp_fingerprint(gp, &f->print);
     if (!s) {
-        ct__gp_drop_factor(gp);
-        s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), !narrow && !mixed, "ct_gp_fit",
+        ct__kept_drop(&gp->factor);
+        s = ct__gp_reserve(gp->device, by->bytes(gp, 0, true), !narrow && !noisy, "ct_gp_fit",
                            "use fewer rows");
     }
     if (!s) s = allocate(f);
@@ -128,11 +113,10 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
 static ct_status value_winner(ct__fit *f)
 {
     double objective, jitter;
-    ct_status s = ct__gp_evaluate(f->gp, (ct__goal){ .precision = CT_PRECISION_MIXED, .draw = 1 }, f->winner,
-                                  &objective, NULL, &jitter);
+    ct_status s = ct__gp_evaluate(f->gp, f->by, 1, f->winner, &objective, NULL, &jitter);
     if (s) return s == CT_ENUMERIC ? CT_OK : s;
     f->report.objective = objective;
-    f->report.objective_error = f->gp->mixed.error;
+    f->report.objective_error = f->gp->likelihood.error;
     return CT_OK;
 }
 
@@ -140,16 +124,16 @@ static ct_status value_winner(ct__fit *f)
 static ct_status keep_winner(ct__fit *f)
 {
     ct_gp *gp = f->gp;
-    bool stopped = f->gate->stopped, found = isfinite(f->report.objective);
+    bool stopped = f->lock->stopped, found = isfinite(f->report.objective);
     if (f->status || (!found && !stopped))
         return ct_device_fail(gp->device, f->status ? f->status : CT_ENUMERIC, "%s", f->message);
     double *v = f->first; /* free to overwrite: the starts are over */
-    for (int64_t i = 0; i < gp->n_params; i++)
-        v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
+    for (int64_t i = 0; i < gp->params.count; i++)
+        v[i] = gp->params.param[i].fixed ? gp->params.param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = found ? ct__gp_set_values(gp, v) : CT_OK;
-    if (found && !s) s = f->options->precision == CT_PRECISION_FULL ? ct__gp_factorise(gp) : value_winner(f);
+    if (found && !s) s = f->by->noisy ? value_winner(f) : ct__gp_factorise(gp);
     s = ct__group_meet(gp->options.group, gp->device, s, NULL);
-    f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
+    f->report.jitter = gp->factor.jitter * gp->target.scale * gp->target.scale;
     if (s) ct__gp_set_values(gp, f->before);
     if (s || !stopped) return s;
     return ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller");
@@ -169,7 +153,7 @@ static ct_status conclude(ct__fit *f)
 
 /* -- many models ----------------------------------------------------------------------------------------- */
 
-/* One start on one thread, on a twin of the model, so its result does not depend on how many run at a
+/* One start on one thread, on a clone of the model, so its result does not depend on how many run at a
  * time. */
 static void run_beside(void *context, int64_t k)
 {
@@ -177,14 +161,14 @@ static void run_beside(void *context, int64_t k)
     int starts = f->report.starts, start = (int)(k % starts);
     f += k / starts;
     if (!f->beside) return;
-    pthread_mutex_lock(&f->gate->lock);
-    bool skip = f->gate->stopped || f->status;
+    pthread_mutex_lock(&f->lock->mutex);
+    bool skip = f->lock->stopped || f->status;
     ct_device *device = skip ? NULL : ct_device_open_beside(f->gp->device);
-    ct_gp *twin = skip ? NULL : ct__gp_twin(f->gp, device);
-    if (!skip && !twin) ct__fit_fail(f, start, ct_last_status(device), ct_message(device));
-    pthread_mutex_unlock(&f->gate->lock);
-    if (twin) ct__fit_run_start(f, twin, start);
-    ct_gp_free(twin);
+    ct_gp *clone = skip ? NULL : ct__gp_clone(f->gp, device);
+    if (!skip && !clone) ct__fit_fail(f, start, ct_last_status(device), ct_message(device));
+    pthread_mutex_unlock(&f->lock->mutex);
+    if (clone) ct__fit_run_start(f, clone, start);
+    ct_gp_free(clone);
     ct_device_close(device);
 }
 
@@ -209,10 +193,10 @@ static void run_all(ct__fit *fits, int64_t count)
     uint64_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
         ct__fit *f = &fits[i];
-        f->beside = !f->status && f->gp->n <= CT__SMALL && ct__group_is_one(f->gp->options.group) &&
+        f->beside = !f->status && f->gp->rows.n <= CT__SMALL && ct__group_is_one(f->gp->options.group) &&
                     (starts > 1 || count > 1) && !strcmp(ct_device_name(f->gp->device), "cpu");
         if (!f->beside) continue;
-        uint64_t needed = bytes_needed(f->gp, f->options, f->gp->d);
+        uint64_t needed = f->by->bytes(f->gp, f->gp->rows.d, true);
         bytes = needed > bytes ? needed : bytes;
         device = f->gp->device;
         tasks += starts;
@@ -224,7 +208,7 @@ static void run_all(ct__fit *fits, int64_t count)
     if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < starts && !fits[i].beside; k++) {
-            if (fail_together(fits, count) || fits[i].status || fits[i].gate->stopped) break;
+            if (fail_together(fits, count) || fits[i].status || fits[i].lock->stopped) break;
             ct__fit_run_start(&fits[i], fits[i].gp, k);
         }
 }
@@ -266,8 +250,8 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
     ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
     if (device && options->checkpoint && !checkpoint && !ct_group_rank(models[0]->options.group))
         s = ct__checkpoint_open(&own, options->checkpoint, models, count, options, 0);
-    ct__gate gate = { .checkpoint = own ? own : checkpoint };
-    if (device && !s && (!fits || pthread_mutex_init(&gate.lock, NULL)))
+    ct__fit_lock lock = { .checkpoint = own ? own : checkpoint };
+    if (device && !s && (!fits || pthread_mutex_init(&lock.mutex, NULL)))
         s = ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
     for (int64_t i = 0; i < count && s && status; i++) status[i] = s;
     if (s || !count) {
@@ -275,7 +259,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
         free(fits);
         return s;
     }
-    for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
+    for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &lock);
     run_all(fits, count);
     fail_together(fits, count);
     char message[512]; /* the first failure's, whatever fails after it */
@@ -287,7 +271,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
         device = models[i]->device;
         snprintf(message, sizeof message, "%s", ct_message(device));
     }
-    pthread_mutex_destroy(&gate.lock);
+    pthread_mutex_destroy(&lock.mutex);
     ct__checkpoint_close(own);
     free(fits);
     return first ? ct_device_fail(device, first, "%s", message) : CT_OK;

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gp/model/model.h"
-
-#define PI 3.14159265358979323846264338327950
+#include "optimize.h"
 
 enum { PATIENCE = 50 };
 
@@ -32,7 +30,7 @@ ct_fit_end ct__search_adam(ct__search *s)
             break;
         }
         double progress = (double)(t - 1) / s->max_evaluations;
-        double rate = s->learning_rate * (0.01 + 0.99 * 0.5 * (1 + cos(PI * progress)));
+        double rate = s->learning_rate * (0.01 + 0.99 * 0.5 * (1 + cos(CT__PI * progress)));
         for (size_t i = 0; i < n; i++) {
             m[i] = beta1 * m[i] + (1 - beta1) * g[i];
             v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];

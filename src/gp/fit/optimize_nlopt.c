@@ -2,7 +2,7 @@
  * best point with LD_SLSQP. */
 #include <nlopt.h>
 
-#include "gp/model/model.h"
+#include "optimize.h"
 
 const bool ct__has_lbfgs = true;
 

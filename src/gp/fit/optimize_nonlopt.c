@@ -1,5 +1,5 @@
 /* A build without NLopt has no L-BFGS. */
-#include "gp/model/model.h"
+#include "optimize.h"
 
 const bool ct__has_lbfgs = false;
 

@@ -1,18 +1,23 @@
 /* One search from one start: the objective as the optimiser sees it. */
+#include "start.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "fit.h"
+#include "gp/data/numbers.h"
+#include "gp/model/param_units.h"
+#include "objective.h"
+#include "optimize.h"
 
 enum { IDLE = 5 };
 
 /* Arrays over all parameters are in z coordinates. */
 typedef struct start {
     ct__fit *fit;
-    ct_gp *gp; /* the model of the fit, or its twin on another device */
+    ct_gp *gp; /* the model of the fit, or its clone on another device */
     ct_fit_start report;
     int index, jittered, failed, replayed;
     int64_t logged; /* the last record found in the checkpoint */
@@ -47,35 +52,36 @@ static double projected_norm(const start *t, const double *x)
 }
 
 /* Calls the progress callback. False: not called, because another start was asked to stop before. */
-static bool tell(start *t, double value, double norm, double jitter)
+static bool report(start *t, double value, double norm, double jitter)
 {
     ct__fit *f = t->fit;
     ct_gp *gp = t->gp;
-    for (int64_t i = 0; i < gp->n_params; i++) t->v[i] = ct__gp_v_of(gp, i, t->z[i]);
+    for (int64_t i = 0; i < gp->params.count; i++) t->v[i] = ct__gp_v_of(gp, i, t->z[i]);
     const ct_fit_progress p = { .model = f->index,
                                 .start = t->index,
                                 .starts = f->report.starts,
                                 .iteration = t->report.iterations,
                                 .evaluation = t->report.evaluations,
-                                .logged = f->gate->checkpoint ? (int)f->gate->checkpoint->count : 0,
+                                .logged = f->lock->checkpoint ? (int)f->lock->checkpoint->count : 0,
                                 .objective = value,
                                 .best = t->report.objective,
                                 .gradient_norm = norm,
-                                .jitter = jitter * gp->y_scale * gp->y_scale,
+                                .jitter = jitter * gp->target.scale * gp->target.scale,
                                 .seconds = ct__now() - f->begun,
                                 .parameters = t->v,
-                                .n_parameters = gp->n_params };
-    pthread_mutex_lock(&f->gate->lock);
-    bool told = !f->gate->stopped;
-    if (told && f->options->progress) f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
-    int64_t stopped = f->gate->stopped;
-    pthread_mutex_unlock(&f->gate->lock);
+                                .n_parameters = gp->params.count };
+    pthread_mutex_lock(&f->lock->mutex);
+    bool reported = !f->lock->stopped;
+    if (reported && f->options->progress)
+        f->lock->stopped = f->options->progress(f->options->context, &p) != 0;
+    int64_t stopped = f->lock->stopped;
+    pthread_mutex_unlock(&f->lock->mutex);
     if (!ct__group_is_one(gp->options.group)) { /* the next meeting repeats a failure */
         ct__group_meet(gp->options.group, gp->device, CT_OK, &stopped);
-        f->gate->stopped = stopped;
+        f->lock->stopped = stopped;
     }
     t->stopped = stopped;
-    return told;
+    return reported;
 }
 
 /* Ends the search. An error or a request to stop ends the whole fit; without a point there is no model. */
@@ -86,14 +92,15 @@ static int stop(start *t, ct_fit_end end, ct_status status)
     return 1;
 }
 
-/* A point without a factor: returns a bowl around the best point, which leads the line search back. */
+/* A point without a factor. Returns a quadratic penalty centred at the best point, which leads the line
+ * search back. */
 static int outside(start *t, const double *x, double *value, double *g)
 {
     const ct__fit *f = t->fit;
     t->failed++;
-    tell(t, INFINITY, NAN, 0);
+    report(t, INFINITY, NAN, 0);
     if (isinf(t->report.objective)) return stop(t, CT_FIT_FAILED, CT_ENUMERIC);
-    *value = t->report.objective / (double)t->gp->n + 1;
+    *value = t->report.objective / (double)t->gp->rows.n + 1;
     for (int i = 0; i < f->n_free; i++) {
         double away = x[i] - t->best[f->free_index[i]];
         *value += away * away;
@@ -109,7 +116,7 @@ static ct_status replay(start *t, ct__evaluation *e, bool *found)
     const ct__fit *f = t->fit;
     ct_group *group = t->gp->options.group;
     ct_device *device = t->gp->device;
-    int64_t has = f->gate->checkpoint && ct__checkpoint_find(f->gate->checkpoint, &t->logged, e);
+    int64_t has = f->lock->checkpoint && ct__checkpoint_find(f->lock->checkpoint, &t->logged, e);
     ct_status s = f->options->checkpoint ? ct__group_meet(group, device, CT_OK, &has) : CT_OK;
     *found = has;
     if (s || !has) return s;
@@ -127,12 +134,11 @@ static ct_status replay(start *t, ct__evaluation *e, bool *found)
 static ct_status obtain(start *t, ct__evaluation *e)
 {
     const ct__fit *f = t->fit;
-    ct__checkpoint *c = f->gate->checkpoint;
-    const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
+    ct__checkpoint *c = f->lock->checkpoint;
     *e = (ct__evaluation){ .model = f->print,
                            .start = t->index,
                            .number = t->report.evaluations,
-                           .n = t->gp->n_params,
+                           .n = t->gp->params.count,
                            .z = t->z,
                            .gradient = t->gradient,
                            .record = t->record };
@@ -143,13 +149,13 @@ static ct_status obtain(start *t, ct__evaluation *e)
         t->replayed++;
         return e->failed ? CT_ENUMERIC : CT_OK;
     }
-    s = ct__gp_evaluate(t->gp, goal, t->z, &e->value, t->gradient, &e->jitter);
-    e->error = goal.precision == CT_PRECISION_MIXED ? t->gp->mixed.error : 0;
+    s = ct__gp_evaluate(t->gp, f->by, 0, t->z, &e->value, t->gradient, &e->jitter);
+    e->error = t->gp->likelihood.error;
     e->failed = s == CT_ENUMERIC;
     if (!c || (s && !e->failed)) return s;
-    pthread_mutex_lock(&f->gate->lock);
+    pthread_mutex_lock(&f->lock->mutex);
     ct_status added = ct__checkpoint_add(c, t->gp->device, e);
-    pthread_mutex_unlock(&f->gate->lock);
+    pthread_mutex_unlock(&f->lock->mutex);
     return added ? added : s;
 }
 
@@ -159,7 +165,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     start *t = context;
     const ct__fit *f = t->fit;
     ct_gp *gp = t->gp;
-    double points = (double)gp->n, norm = NAN;
+    double points = (double)gp->rows.n, norm = NAN;
     ct__evaluation e;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
     bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
@@ -181,12 +187,12 @@ static int evaluate(void *context, const double *x, double *value, double *g)
             if (t->report.evaluations > 1 && !adam) t->report.iterations++;
             t->report.objective = e.value;
         }
-        if (!tell(t, e.value, norm, e.jitter)) {
+        if (!report(t, e.value, norm, e.jitter)) {
             t->report = before; /* a point that the callback has not seen is not kept */
         } else if (lower) {
             t->gradient_norm = norm;
             t->error = e.error;
-            memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
+            memcpy(t->best, t->z, (size_t)gp->params.count * sizeof *t->best);
         }
     }
     if (t->stopped) return stop(t, CT_FIT_STOPPED, CT_ESTOPPED);
@@ -212,8 +218,8 @@ static ct_status place(start *t)
         s = ct__gp_unload(
             ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
             t->x);
-    memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
-    memcpy(t->best, f->first, (size_t)t->gp->n_params * sizeof *t->best);
+    memcpy(t->z, f->first, (size_t)t->gp->params.count * sizeof *t->z);
+    memcpy(t->best, f->first, (size_t)t->gp->params.count * sizeof *t->best);
     for (int i = 0; i < f->n_free && !s; i++) {
         int64_t p = f->free_index[i];
         double x = f->first[p] + t->x[i] * ct__gp_draw_width(t->gp, p);
@@ -231,7 +237,7 @@ static void search(start *t)
                           .lower = f->lower,
                           .upper = f->upper,
                           .max_evaluations = adam ? f->max_iterations + 1 : 2 * f->max_iterations + 20,
-                          .flat = f->flat / (double)t->gp->n,
+                          .flat = f->flat / (double)t->gp->rows.n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = evaluate,
                           .best = best_point,
@@ -264,7 +270,7 @@ static void conclude(const start *t)
     ct__fit *f = t->fit;
     ct_fit_report *r = &f->report;
     const ct_fit_start *own = &t->report;
-    pthread_mutex_lock(&f->gate->lock);
+    pthread_mutex_lock(&f->lock->mutex);
     r->iterations += own->iterations;
     r->evaluations += own->evaluations;
     r->replayed += t->replayed;
@@ -277,13 +283,13 @@ static void conclude(const start *t)
         r->objective_error = t->error;
         r->best = t->index;
         r->end = own->end;
-        memcpy(f->winner, t->best, (size_t)t->gp->n_params * sizeof *f->winner);
+        memcpy(f->winner, t->best, (size_t)t->gp->params.count * sizeof *f->winner);
     }
     if (own->status && own->status != CT_ESTOPPED)
         ct__fit_fail(f, t->index, own->status == CT_ENUMERIC ? CT_OK : own->status,
                      ct_message(t->gp->device));
     f->gp->starts[t->index] = *own;
-    pthread_mutex_unlock(&f->gate->lock);
+    pthread_mutex_unlock(&f->lock->mutex);
 }
 
 void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
@@ -292,10 +298,10 @@ void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
     start t = {
         .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY, .end = CT_FIT_FAILED }
     };
-    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->params.count,
                                     (double **[]){ &t.z, &t.v, &t.gradient, &t.best, &t.x }, 5);
-    if (!t.report.status && f->gate->checkpoint &&
-        !(t.record = ct__gp_alloc(gp->device, f->gate->checkpoint->size, 1)))
+    if (!t.report.status && f->lock->checkpoint &&
+        !(t.record = ct__gp_alloc(gp->device, f->lock->checkpoint->size, 1)))
         t.report.status = CT_ENOMEM;
     if (!t.report.status) t.report.status = place(&t);
     if (!t.report.status) search(&t);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gp/data/numbers.h"
 #include "kernel_tree.h"
 #include "scan.h"
 
@@ -53,7 +54,7 @@ static void unknown(ct__scan *p, const char *place)
 int ct__scan_column(ct__scan *p)
 {
     const char *place = ct__scan_space(p);
-    if (!p->n_columns || (*place >= '0' && *place <= '9')) {
+    if (!p->n_columns || ct__is_digit(*place)) {
         const int number = ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
         if (p->n_columns && number >= p->n_columns) unknown(p, place);
         return number;

@@ -5,10 +5,12 @@
  * If gradients are requested, the forward pass computes them for v̄ = 1 while it holds the inverse, which has
  * replaced the factor in the packed array (factor.c). Only arrays of n numbers are kept for the backward
  * pass, which multiplies by v̄. */
-#include "density.h"
+#include "dense.h"
+
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
-#include "gp/model/model.h"
+#include "gp/model/graph.h"
+#include "gp/model/memory.h"
 
 /* -- the value ------------------------------------------------------------------------------------------- */
 
@@ -45,8 +47,7 @@ void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_b
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
 }
 
-/* On a grid the gradient by X is never requested. */
-static void compute(ct_call *c, ct__grid grid)
+void ct__nlml_compute(ct_call *c, ct__grid grid)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
@@ -68,7 +69,7 @@ static void compute(ct_call *c, ct__grid grid)
                         ct__density_X_bar(c));
 }
 
-static void member(ct_call *c) { compute(c, (ct__grid){ 0 }); }
+static void member(ct_call *c) { ct__nlml_compute(c, (ct__grid){ 0 }); }
 
 /* The most rows for which a device may compute a batch in one pass. */
 enum { MOST_AT_ONCE = 128 };
@@ -116,26 +117,17 @@ ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_
     return ct__cov_apply(&ct__op_gp_nlml, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }
 
-/* -- over many processes --------------------------------------------------------------------------------- */
+/* -- the row --------------------------------------------------------------------------------------------- */
 
-static ct_shape shape_on_grid(ct_call *c)
+uint64_t ct__nlml_bytes(const ct_gp *gp, int64_t d, bool fitting)
 {
-    ct_require(c, !ct_call_wants(c, CT__POINTS), CT_EUNSUPPORTED,
-               "over many processes there is no gradient in the points");
-    return ct__density_shape(c, ct__nlml_wants_inverse(c));
+    return ct__gp_bytes(gp->options.group, gp->rows.n, d, gp->rows.dtype, fitting);
 }
 
-static void forward_on_grid(ct_call *c) { compute(c, ct__cov_grid(ct_attr(c))); }
-
-static const ct_op op_on_grid = { .name = "gp_nlml",
-                                  .n_in = CT__DENSITY_INPUTS,
-                                  .shape = shape_on_grid,
-                                  .forward = forward_on_grid,
-                                  .vjp = vjp };
-
-ct_var ct__gp_nlml_on(const ct__grid *grid, const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
-                      ct_var noise)
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
 {
-    return ct__cov_apply_on(&op_on_grid, ct_kernel_program(kernel), grid, (ct_var[]){ theta, X, r, noise },
-                            4);
+    (void)draw;
+    return ct_gp_nlml(gp->kernel, g->theta, g->X, g->residual, g->variance);
 }
+
+const ct__likelihood ct__dense = { .name = "dense", .bytes = ct__nlml_bytes, .objective = objective };

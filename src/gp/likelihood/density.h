@@ -3,7 +3,7 @@
 #ifndef CT_GP_DENSITY_H
 #define CT_GP_DENSITY_H
 
-#include "gp/kernel/cov.h"
+#include "gp/kernel/cov_call.h"
 
 /* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output 0
  * is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's v by
@@ -38,16 +38,5 @@ void ct__density_sample(ct_sample *s);
 /* Returns x unchanged. If an element of x or of its cotangent is not finite, the tape fails with `what`, a
  * static format for the element's number. */
 ct_var ct__finite(ct_var x, const char *what);
-
-/* -- nlml.c ---------------------------------------------------------------------------------------------- */
-
-/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r with n elements; alpha contiguous. */
-void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);
-/* Whether the gradient needs C⁻¹. The gradient by r does not: it is α, which the value also needs. */
-bool ct__nlml_wants_inverse(const ct_call *c);
-/* Replaces diag C⁻¹ in noise_bar (n) by ½ diag (C⁻¹ - ααᵀ); alpha (n), room (n). */
-void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar);
-/* The value in differentiable ops. */
-ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in);
 
 #endif

@@ -9,14 +9,16 @@
  *           R̄ = v̄ A,   d̄_j = ½ v̄ [Σ_k U_jk² Σ_i 1/E_ik / d_j - Σ_i A_ij²]
  * So the lower triangles of K and B alone are read.
  * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */
+#include "kronecker.h"
+
+#include <float.h>
+#include <math.h>
+
 #include <cotangent/outputs.h>
 
 #include "density.h"
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
-#include "gp/model/model.h"
-
-#include <float.h>
 
 enum { OF_K, OF_B, OF_R, OF_D, INPUTS };
 

@@ -9,10 +9,12 @@
  * additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and
  * the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi
  * 2001] */
+#include "leave_one_out.h"
+
 #include "density.h"
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
-#include "gp/model/model.h"
+#include "gp/model/graph.h"
 
 /* -- the gradient for v̄ = 1 ----------------------------------------------------------------------------- */
 
@@ -187,3 +189,22 @@ ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
 {
     return ct__cov_apply(&ct__op_gp_loo_nlpd, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }
+
+/* -- the row --------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
+{
+    return fitting ? ct__gp_loo_bytes(gp->rows.n, d, gp->rows.dtype) : 0;
+}
+
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+{
+    (void)draw;
+    return ct_gp_loo_nlpd(gp->kernel, g->theta, g->X, g->residual, g->variance);
+}
+
+const ct__likelihood ct__leave_one_out = { .name = "leave one out",
+                                           .is = CT__BY_LEAVE_ONE_OUT,
+                                           .holds_level = true,
+                                           .bytes = bytes,
+                                           .objective = objective };

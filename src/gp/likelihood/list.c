@@ -1,5 +1,10 @@
-/* The ops of this layer as a table, for checks that visit them all. */
-#include "gp/model/model.h"
+/* Table of the GP's ops, for tests. */
+#include <cotangent/gp.h>
+
+#include "dense.h"
+#include "kronecker.h"
+#include "leave_one_out.h"
+#include "shared.h"
 
 const ct_op *const *ct_gp_op_list(int *n)
 {

@@ -15,15 +15,15 @@
  *
  * By the Cauchy-Schwarz inequality the error of the gradient is at most ½ ρ |L⁻¹ ∂C L⁻ᵀ|_F plus the rounding
  * of the inversion. [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq. 5.9] */
-#include "mixed_strips.h"
+#include "mixed.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "density.h"
-#include "gp/factor/packed.h"
+#include "dense.h"
 #include "gp/kernel/prior.h"
-#include "gp/model/model.h"
+#include "gp/model/graph.h"
+#include "mixed_strips.h"
 
 /* Inputs and outputs are those of density.h, then the signs V (n, PROBES) as last input and the report as
  * last output. */
@@ -278,7 +278,8 @@ static void judge(ct_tape *tape, const ct_gp_mixed *report)
                      report->deviation, largest_deviation, remedy);
 }
 
-ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
+/* ct_gp_nlml_mixed with the random signs of `draw`: each draw gives an independent estimate. */
+static ct_var nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                          uint64_t draw, ct_gp_mixed *report)
 {
     if (report) *report = unknown;
@@ -288,14 +289,40 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
     ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
     ct_var value = ct__cov_apply(&mixed_op, kernel, in, INPUTS);
-    const ct_gp_mixed told = report_of(value);
-    judge(tape, &told);
-    if (report) *report = told;
+    const ct_gp_mixed reported = report_of(value);
+    judge(tape, &reported);
+    if (report) *report = reported;
     return value;
 }
 
 ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                         ct_gp_mixed *report)
 {
-    return ct__gp_nlml_mixed(kernel, theta, X, r, noise, 0, report);
+    return nlml_mixed(kernel, theta, X, r, noise, 0, report);
 }
+
+/* -- the row --------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
+{
+    (void)d;
+    return fitting ? ct__gp_mixed_bytes(gp->rows.n, gp->rows.d) : 0;
+}
+
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+{
+    ct_gp_mixed report;
+    ct_var v = nlml_mixed(gp->kernel, g->theta, g->X, g->residual, g->variance, draw, &report);
+    gp->likelihood.error = report.error;
+    return v;
+}
+
+const ct__likelihood ct__mixed_precision = {
+    .name = "mixed precision",
+    .is = CT__IN_MIXED_PRECISION,
+    .refusal = { { CT__IN_F32 | CT__BY_LEAVE_ONE_OUT,
+                   "mixed precision is for the likelihood of models in f64" } },
+    .noisy = true,
+    .bytes = bytes,
+    .objective = objective
+};

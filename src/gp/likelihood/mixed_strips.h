@@ -1,8 +1,8 @@
 /* The parts of the likelihood in mixed precision (mixed.c): C = k(X, X) + diag(noise) in f64, recomputed when
  * it is needed, and its factor in one f32 triangle. All other vectors and matrices are f64 unless stated
  * otherwise. */
-#ifndef CT_GP_MIXED_H
-#define CT_GP_MIXED_H
+#ifndef CT_GP_MIXED_STRIPS_H
+#define CT_GP_MIXED_STRIPS_H
 
 #include <cotangent/op.h>
 

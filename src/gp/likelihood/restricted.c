@@ -8,12 +8,15 @@
  * array holds C, then L, from which G is computed with the accuracy of a solve, and then C and C⁻¹ in one
  * pass. This takes n³/3 more operations, but less time than a separate inversion of L. [O'Hagan 1978;
  * Rasmussen & Williams 2006, eq. 2.45] */
-#include "density.h"
+#include "restricted.h"
+
+#include <math.h>
+
+#include "dense.h"
 #include "gp/data/trend.h"
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
-
-#include <math.h>
+#include "gp/model/graph.h"
 
 enum { BASIS = CT__DENSITY_INPUTS, INPUTS };
 
@@ -147,9 +150,9 @@ ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "the basis of the mean");
     const ct__packed L = ct__gp_factor_of(gp);
-    ct_view alpha = ct_view_of(gp->factor.alpha), square = ct_scratch(c, gp->dtype, ct_shape2(1, 1)),
-            more = ct_scratch(c, gp->dtype, ct_shape0());
-    const parts t = restrict_by(c, &L, ct_view_of(gp->H), ct_view_of(gp->detrended));
+    ct_view alpha = ct_view_of(gp->factor.alpha), square = ct_scratch(c, gp->rows.dtype, ct_shape2(1, 1)),
+            more = ct_scratch(c, gp->rows.dtype, ct_shape0());
+    const parts t = restrict_by(c, &L, ct_view_of(gp->mean.trend->H), ct_view_of(gp->mean.trend->detrended));
     if (corrected) correct(c, &t, alpha);
     volume(c, &t, more);
     ct_prim_gemm(c, 1, ct_view_transpose(t.w), t.w, 0, square);
@@ -159,7 +162,37 @@ ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
     if (ct_tape_status(gp->tape) || !isfinite(restricted_by + fit))
         return ct__gp_tape_failed(gp, "the covariance of the mean's coefficients");
     ct_tape_reset(gp->tape);
-    gp->factor.restricted = restricted_by + ct__trend_constant(gp);
+    gp->factor.restricted = restricted_by + ct__trend_constant(gp->mean.trend, gp->target.scale);
     if (corrected) gp->factor.nlml += gp->factor.restricted - 0.5 * fit;
     return CT_OK;
 }
+
+/* -- the row --------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
+{
+    return ct__nlml_bytes(gp, d, fitting) + ct__trend_bytes(gp->mean.trend);
+}
+
+static bool able(const ct_gp *gp) { return gp->mean.trend != NULL; }
+
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+{
+    (void)draw;
+    ct_var H = ct_constant(gp->tape, gp->mean.trend->H),
+           v = ct__gp_restricted(gp->kernel, g->theta, g->X, g->residual, g->variance, H);
+    return ct_shift(v, ct__trend_constant(gp->mean.trend, gp->target.scale));
+}
+
+static ct_status complete(ct_gp *gp) { return ct__gp_restrict(gp, true); }
+
+const ct__likelihood ct__restricted = {
+    .name = "restricted",
+    .is = CT__WITH_BASIS,
+    .able = able,
+    .refusal = { { CT__BY_LEAVE_ONE_OUT | CT__IN_MIXED_PRECISION,
+                   "with a basis there is only the likelihood in full precision" } },
+    .bytes = bytes,
+    .objective = objective,
+    .complete = complete
+};

@@ -3,22 +3,19 @@
  *               against the derivatives of k                     [Rasmussen & Williams 2006, eq. 5.9, §9.1]
  *
  * One factorisation, which carries all columns of R. For the gradient C⁻¹ becomes C⁻¹ - AAᵀ/p in place. */
+#include "shared.h"
+
 #include <cotangent/outputs.h>
 
-#include "density.h"
+#include "dense.h"
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
-#include "gp/model/model.h"
-
-static bool wants_inverse(const ct_call *c)
-{
-    return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
-}
+#include "gp/model/graph.h"
 
 static ct_shape shape(ct_call *c)
 {
     const int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, 0);
-    const bool slopes = wants_inverse(c);
+    const bool slopes = ct__nlml_wants_inverse(c);
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
     ct_require(c, ct_arg_ndim(c, CT__THETA) == 1 && ct_arg_ndim(c, CT__POINTS) == 2, CT_ESHAPE,
                "theta and the points have no batch dimensions here");
@@ -57,7 +54,7 @@ static void forward(ct_call *c)
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) }, R = in[CT__RESIDUAL];
     const int64_t n = ct_view_dim(R, 0), p = ct_view_dim(R, 1);
     const double weight = 0.5 * (double)p;
-    const bool slopes = wants_inverse(c);
+    const bool slopes = ct__nlml_wants_inverse(c);
     ct_view A_t = ct_scratch(c, R.dtype, ct_shape2(p, n)), A = ct_view_transpose(A_t);
     ct__system s = ct__system_of(c, ct_attr(c), in, A, true, (ct__grid){ 0 });
     if (!ct__system_solve(c, &s, slopes)) {
@@ -107,3 +104,33 @@ ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_var X, c
 {
     return ct__cov_apply(&ct__op_nlml_shared, kernel, (ct_var[]){ theta, X, R, noise }, 4);
 }
+
+/* -- the row --------------------------------------------------------------------------------------------- */
+
+static bool able(const ct_gp *gp) { return gp->likelihood.outputs != NULL; }
+
+static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
+{
+    const uint64_t numbers = (uint64_t)ct_tensor_count(gp->likelihood.outputs);
+    return ct__nlml_bytes(gp, d, fitting) + (fitting ? 4 * numbers * ct_dtype_size(gp->rows.dtype) : 0);
+}
+
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+{
+    (void)draw;
+    return ct_outputs_nlml_shared(gp->kernel, g->theta, g->X, ct_constant(gp->tape, gp->likelihood.outputs),
+                                  g->variance);
+}
+
+const ct__likelihood ct__shared = {
+    .name = "shared outputs",
+    .is = CT__SHARED_OUTPUTS,
+    .able = able,
+    .refusal = { { CT__BY_LEAVE_ONE_OUT | CT__IN_MIXED_PRECISION,
+                   "outputs that share their covariance are fitted by the likelihood in full precision" },
+                 { CT__WITH_MEAN, "shared outputs have their averages as the mean: use CT_MEAN_ZERO" },
+                 { CT__WITH_TRANSFORM, "a transform of the outputs is for CT_OUTPUTS_EACH" },
+                 { CT__WITH_GIVEN_NOISE, "given noise is for CT_OUTPUTS_EACH" } },
+    .bytes = bytes,
+    .objective = objective
+};

@@ -1,16 +1,18 @@
 /* The rows of a model. */
 #include <stdlib.h>
 
-#include "gp/model/model.h"
+#include "exchange.h"
+#include "gp/data/numbers.h"
 
 /* The rows and columns of X that callers see (ct__lens). */
 static ct_status give_X(ct_gp *gp, ct_tensor *out)
 {
-    double *x = ct__gp_doubles(gp->X);
+    double *x = ct__gp_doubles(gp->rows.X);
     const int64_t d = ct__gp_cols(gp);
-    if (x) ct__lens_pick(gp, x, gp->d);
+    if (x) ct__lens_pick(gp->lens, x, gp->rows.d);
     for (int64_t i = 0; x && i < ct__gp_rows(gp); i++)
-        for (int64_t j = 0; j < d; j++) x[i * d + j] = gp->shift[j] + gp->scale[j] * x[i * gp->d + j];
+        for (int64_t j = 0; j < d; j++)
+            x[i * d + j] = gp->rows.shift[j] + gp->rows.scale[j] * x[i * gp->rows.d + j];
     ct_status s = x ? ct__gp_deliver(gp, x, out) : ct_last_status(gp->device);
     free(x);
     return s;
@@ -18,9 +20,9 @@ static ct_status give_X(ct_gp *gp, ct_tensor *out)
 
 static ct_status give_y(ct_gp *gp, ct_tensor *out)
 {
-    double *y = ct__gp_doubles(gp->y);
-    if (y) ct__lens_pick(gp, y, 1);
-    for (int64_t i = 0; y && i < ct__gp_rows(gp); i++) y[i] = ct__target_at(gp, y[i]);
+    double *y = ct__gp_doubles(gp->target.y);
+    if (y) ct__lens_pick(gp->lens, y, 1);
+    for (int64_t i = 0; y && i < ct__gp_rows(gp); i++) y[i] = ct__target_at(&gp->target, y[i]);
     ct_status s = y ? ct__gp_deliver(gp, y, out) : ct_last_status(gp->device);
     free(y);
     return s;

@@ -1,9 +1,11 @@
-/* The caller's tensors: checks, and conversion of the numbers read and written. */
+#include "exchange.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "gp/factor/packed.h"
-#include "gp/model/model.h"
+#include "gp/data/numbers.h"
+#include "gp/data/table.h"
 
 ct_status ct__gp_check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
 {
@@ -36,6 +38,14 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
     return ct__gp_check_numbers(gp, X, what);
 }
 
+/* Levels may also be i64. */
+ct_status ct__gp_check_noise(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what)
+{
+    const bool whole = gp->noise.kind == CT_NOISE_BY_LEVEL && noise && ct_tensor_dtype(noise) == CT_I64;
+    if (whole && ct_tensor_device(noise) == gp->device && ct_tensor_count(noise) == rows) return CT_OK;
+    return ct__gp_check_out(gp, noise, rows, what);
+}
+
 ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *out)
 {
     bool narrow = ct_tensor_dtype(out) == CT_F32;
@@ -46,6 +56,25 @@ ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *o
                                   (long long)i, host[i], ct_dtype_name(ct_tensor_dtype(out)),
                                   narrow ? "take f64" : "bring the data to a scale near 1");
     return CT_OK;
+}
+
+ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
+{
+    const int64_t m = ct_tensor_dim(Xs, 0), d = ct__gp_cols(gp), all = gp->rows.d;
+    ct_tensor *points = ct__table(gp->device, gp->rows.dtype, Xs, ct_shape2(m, d), "Xs",
+                                  (ct__units){ .shift = gp->rows.shift, .scale = gp->rows.scale });
+    if (!gp->lens || !points) return points;
+    double *x = ct__gp_doubles(points),
+           *with = x ? ct__gp_alloc(gp->device, (uint64_t)(m * all), sizeof *x) : NULL;
+    for (int64_t i = 0; i < m && with; i++) {
+        memcpy(with + i * all, x + i * d, (size_t)d * sizeof *x);
+        with[i * all + d] = (double)gp->lens->code;
+    }
+    ct_release(points);
+    points = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(m, all), with);
+    free(x);
+    free(with);
+    return points;
 }
 
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)
@@ -80,7 +109,7 @@ ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__pac
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, what);
     ct__packed L = ct__gp_factor_of(gp);
-    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    ct_view line = ct_scratch(c, gp->rows.dtype, ct_shape1(gp->rows.n));
     line_of(c, &L, line);
     return ct__gp_close_with(gp, c, line, what, out);
 }

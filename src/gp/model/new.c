@@ -1,6 +1,14 @@
 /* A model from data: checks, standardisation, starts and priors. */
+#include "gp/data/columns.h"
+#include "gp/data/table.h"
 #include "gp/data/trend.h"
+#include "gp/file/fingerprint.h"
 #include "gp/kernel/kernel_tree.h"
+#include "gp/likelihood/table.h"
+#include "memory.h"
+#include "param_units.h"
+#include "param_values.h"
+#include "periods.h"
 
 /* The checks that need no allocation. */
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel,
@@ -25,8 +33,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
-    if (ct__group_usable(o->group, device) || ct__gp_check_columns(device, o, d))
-        return ct_last_status(device);
+    if (ct__group_usable(o->group, device) || ct__columns_check(device, o, d)) return ct_last_status(device);
     if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_INPUTS ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK ||
         (unsigned)o->transform > CT_TRANSFORM_SQRT)
@@ -36,9 +43,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
                               (long long)o->rows_of_table);
     if ((o->mean == CT_MEAN_BASIS) != (o->basis != NULL))
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: a basis belongs with CT_MEAN_BASIS");
-    if (o->basis && !ct__group_is_one(o->group))
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_gp_new: over many processes there is no basis: take another mean");
+    if (!ct__likelihood_for(device, ct__features_of(o, ct_tensor_dtype(X)), NULL, "ct_gp_new"))
+        return ct_last_status(device);
     if (ct__noise_check(device, o, n)) return ct_last_status(device);
     return ct__gp_reserve(device, ct__gp_bytes(o->group, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
@@ -46,29 +52,26 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
 
 static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options)
 {
-    const ct_tensor *noise = ct__noise_given(options);
-    ct_gp_standardize how = gp->options.standardize;
-    bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
-    bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
-    ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1);
-    ct_status s = CT_OK;
-    gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
-    ct_tensor *z = gp->X ? ct__target_of(gp, y, true) : NULL;
+    const ct_gp_standardize how = gp->options.standardize;
+    const bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS,
+               outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
+    ct__data_rows *rows = &gp->rows;
+    ct__target *target = &gp->target;
+    rows->X = ct__table(
+        gp->device, rows->dtype, X, ct_shape2(rows->n, rows->d), "X",
+        (ct__units){ rows->shift, rows->scale, rows->spread, inputs, ct_kernel_program(gp->kernel) });
+    ct_tensor *z = rows->X ? ct__target_of(target, y, true) : NULL;
     if (z)
-        gp->y = ct__gp_table(gp, z, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread,
-                             outputs && !options->basis);
-    if (gp->y && options->basis) {
-        s = ct__trend_read(gp, options->basis, gp->column);
-        if (!s) s = ct__trend_standardize(gp, z, outputs);
-    }
+        target->y = ct__table(
+            gp->device, rows->dtype, z, ct_shape2(rows->n, 1), "y",
+            (ct__units){ &target->shift, &target->scale, &target->spread, outputs && !options->basis, NULL });
+    ct_status s = target->y ? CT_OK : ct_last_status(gp->device);
+    if (!s && options->basis)
+        s = ct__trend_read(&gp->mean, gp->device, options->basis, rows->column, rows->d);
+    if (!s && options->basis) s = ct__trend_standardize(&gp->mean, rows, target, z, outputs);
     ct_release(z);
-    if (!s && gp->y) s = ct__target_sum_slopes(gp);
-    if (s) return s;
-    bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
-    if (gp->y && by_level && ct__noise_find_levels(gp, noise)) return ct_last_status(gp->device);
-    if (gp->y && noise) gp->given = ct__noise_rows(gp, noise, gp->n);
-    bool taken = gp->y && !gp->given == !noise;
-    return taken ? ct__noise_average_given(gp) : ct_last_status(gp->device);
+    if (!s) s = ct__target_sum_slopes(target);
+    return s ? s : ct__noise_take(&gp->noise, ct__noise_given(options), rows->n, rows->dtype, target->scale);
 }
 
 static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
@@ -83,14 +86,15 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     ct_gp *gp =
         ct__gp_blank(device, kernel, ct_tensor_dim(X, 0), ct_tensor_dim(X, 1), ct_tensor_dtype(X), options);
     if (!gp) return NULL;
-    ct_status s = ct__kernel_aim(kernel, options->inputs, gp->d);
-    if (!s) s = ct_kernel_bind(kernel, gp->d);
+    ct_status s = ct__kernel_aim(kernel, options->inputs, gp->rows.d);
+    if (!s) s = ct_kernel_bind(kernel, gp->rows.d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
     if (!s) s = take(gp, X, y, options);
+    if (!s) ct__likelihood_take(gp, 0);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     if (!s) s = ct__gp_begin_periods(gp);
-    for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
+    for (int64_t i = 0; i < gp->params.count && !s; i++) s = ct__gp_pass_on(gp, i);
     if (!s) s = ct__gp_compare(gp);
     if (!s) return gp;
     ct_gp_free(gp);

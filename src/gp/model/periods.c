@@ -1,10 +1,13 @@
-/* Starts the kernel's periods from the periodograms of their columns. */
+/* From the periodograms of their columns. */
+#include "periods.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/data/numbers.h"
 #include "gp/data/season.h"
-#include "model.h"
+#include "gp/data/trend.h"
 
 /* Whether p is a period of this column alone. */
 static bool is_period(const ct_param *p, int64_t column)
@@ -22,12 +25,13 @@ static bool is_told(const ct_param *p)
 static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
-    double *x = ct__gp_doubles(gp->X), *y = x ? ct__gp_doubles(gp->detrended ? gp->detrended : gp->y) : NULL;
-    for (int64_t i = 0; y && i < gp->n; i++) x[i] = x[i * gp->d + column];
+    double *x = ct__gp_doubles(gp->rows.X),
+           *y = x ? ct__gp_doubles(gp->mean.trend ? gp->mean.trend->detrended : gp->target.y) : NULL;
+    for (int64_t i = 0; y && i < gp->rows.n; i++) x[i] = x[i * gp->rows.d + column];
     const ct_status s =
-        y ? ct__find_seasons(gp->device, gp->n, x, y, season, count) : ct_last_status(gp->device);
-    for (int k = 0; k < *count; k++) season[k].period *= gp->scale[column];
-    *shortest = s ? 0 : gp->scale[column] * ct__shortest_period(gp->n, x);
+        y ? ct__find_seasons(gp->device, gp->rows.n, x, y, season, count) : ct_last_status(gp->device);
+    for (int k = 0; k < *count; k++) season[k].period *= gp->rows.scale[column];
+    *shortest = s ? 0 : gp->rows.scale[column] * ct__shortest_period(gp->rows.n, x);
     free(x);
     free(y);
     return s;
@@ -42,13 +46,13 @@ static ct_status begin(ct_gp *gp, int64_t column)
     int count = 0;
     double shortest = 0;
     const ct_status s = find(gp, column, season, &count, &shortest);
-    for (int64_t i = 0; i < gp->n_kernel && count; i++) {
-        const ct_param *p = &gp->param[i];
+    for (int64_t i = 0; i < gp->params.n_kernel && count; i++) {
+        const ct_param *p = &gp->params.param[i];
         for (int k = 0; k < count && is_period(p, column) && is_told(p); k++)
             told[k] = told[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
     }
-    for (int64_t i = 0, k = 0; i < gp->n_kernel; i++) {
-        ct_param *p = &gp->param[i];
+    for (int64_t i = 0, k = 0; i < gp->params.n_kernel; i++) {
+        ct_param *p = &gp->params.param[i];
         if (!is_period(p, column) || is_told(p)) continue;
         while (k < count && told[k]) k++;
         if (k < count) p->value = season[k++].period;
@@ -60,10 +64,10 @@ static ct_status begin(ct_gp *gp, int64_t column)
 ct_status ct__gp_begin_periods(ct_gp *gp)
 {
     ct_status s = CT_OK;
-    for (int64_t j = 0; j < gp->d && !s; j++) {
+    for (int64_t j = 0; j < gp->rows.d && !s; j++) {
         bool any = false;
-        for (int64_t i = 0; i < gp->n_kernel; i++)
-            any = any || (is_period(&gp->param[i], j) && !is_told(&gp->param[i]));
+        for (int64_t i = 0; i < gp->params.n_kernel; i++)
+            any = any || (is_period(&gp->params.param[i], j) && !is_told(&gp->params.param[i]));
         if (any) s = begin(gp, j);
     }
     return s;

@@ -9,8 +9,12 @@
 
 #include <cotangent/ops.h>
 
+#include "gp/data/numbers.h"
 #include "gp/data/trend.h"
-#include "gp/factor/packed.h"
+#include "gp/kernel/prior.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/model/exchange.h"
+#include "gp/model/graph.h"
 
 typedef struct member {
     int64_t fold, row;
@@ -36,7 +40,7 @@ static int by_fold(const void *a, const void *b)
 /* Sorts the rows by fold, and allocates the blocks' lower triangles. */
 static ct_status sort_rows(folds *f, const int64_t *fold)
 {
-    const int64_t n = f->gp->n;
+    const int64_t n = f->gp->rows.n;
     uint64_t entries = 0;
     f->member = ct__gp_alloc(f->gp->device, (uint64_t)n, sizeof *f->member);
     f->place = ct__gp_alloc(f->gp->device, 3 * (uint64_t)n, sizeof *f->place);
@@ -80,7 +84,7 @@ static ct_status inverse_rows(ct_gp *gp, int64_t i, int64_t rows, int64_t first,
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_cross_validate");
     ct__packed L = ct__gp_factor_of(gp);
-    ct_view B = ct_scratch(c, gp->dtype, ct_shape2(rows, gp->n - first));
+    ct_view B = ct_scratch(c, gp->rows.dtype, ct_shape2(rows, gp->rows.n - first));
     if (first) L = from(&L, first);
     ct_prim_fill(c, B, 0);
     ct_prim_fill(c, ct_view_diagonal(ct__cols(B, i - first, i - first + rows)), 1);
@@ -93,7 +97,7 @@ static ct_status inverse_rows(ct_gp *gp, int64_t i, int64_t rows, int64_t first,
 static ct_status fill_blocks(folds *f)
 {
     ct_gp *gp = f->gp;
-    const int64_t n = gp->n, panel = ct__packed_panel(n, gp->dtype), most = panel < n ? panel : n;
+    const int64_t n = gp->rows.n, panel = ct__packed_panel(n, gp->rows.dtype), most = panel < n ? panel : n;
     double *rows = ct__gp_alloc(gp->device, (uint64_t)most * (uint64_t)n, sizeof *rows);
     ct_status s = rows ? CT_OK : CT_ENOMEM;
     for (int64_t i = 0, count; i < n && !s; i += count) {
@@ -113,7 +117,7 @@ static ct_status fill_blocks(folds *f)
 /* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj, if there is a trend */
 static ct_status subtract_trend(folds *f)
 {
-    const int64_t n = f->gp->n, p = ct__trend_size(f->gp), width = n + p + 1;
+    const int64_t n = f->gp->rows.n, p = ct__trend_size(f->gp->mean.trend), width = n + p + 1;
     double *G = p ? ct__gp_doubles(f->gp->factor.trend) : NULL;
     if (p && !G) return CT_ENOMEM;
     for (int64_t t = 0; t < p; t++)
@@ -134,7 +138,8 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     ct_gp *gp = f->gp;
     const int64_t b = f->end[k] - k;
     double *covariance = room + b * b;
-    const double most = gp->dtype == CT_F32 ? 1e5 : 1e10; /* beyond this is rounding: nothing determines β */
+    const double most =
+        gp->rows.dtype == CT_F32 ? 1e5 : 1e10; /* beyond this is rounding: nothing determines β */
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = j; i < b; i++) room[i * b + j] = room[j * b + i] = f->Q[f->start[k + j] + i - j];
     ct_tape_reset(gp->tape);
@@ -145,7 +150,7 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
         error[row] = 0;
         for (int64_t j = 0; j < b; j++) error[row] += covariance[i * b + j] * alpha[f->member[k + j].row];
         variance[row] = covariance[i * b + i];
-        if (gp->trend && !(variance[row] * room[i * b + i] <= most))
+        if (gp->mean.trend && !(variance[row] * room[i * b + i] <= most))
             s = ct_device_fail(
                 gp->device, CT_ENUMERIC,
                 "row %lld cannot be left out with its fold, which alone determines a coefficient of "
@@ -167,14 +172,15 @@ static ct_status predict(const folds *f, double *const part[3], double *const wo
 {
     ct_gp *gp = f->gp;
     double *mean = part[0], *variance = part[1], *density = part[2], *alpha = work[0], *error = work[1];
-    ct_status s = ct__gp_read(gp->y, mean);
+    ct_status s = ct__gp_read(gp->target.y, mean);
     if (!s) s = ct__gp_read(gp->factor.alpha, alpha);
-    for (int64_t k = 0; k < gp->n && !s; k = f->end[k]) s = solve_block(f, k, alpha, room, error, variance);
-    for (int64_t i = 0; i < gp->n && !s; i++) {
-        const double v = variance[i], e = error[i], slope = ct__target_slope(gp, mean[i]);
-        mean[i] = gp->y_shift + gp->y_scale * (mean[i] - e);
-        variance[i] = gp->y_scale * gp->y_scale * v;
-        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->y_scale) + slope;
+    for (int64_t k = 0; k < gp->rows.n && !s; k = f->end[k])
+        s = solve_block(f, k, alpha, room, error, variance);
+    for (int64_t i = 0; i < gp->rows.n && !s; i++) {
+        const double v = variance[i], e = error[i], slope = ct__target_slope(&gp->target, mean[i]);
+        mean[i] = gp->target.shift + gp->target.scale * (mean[i] - e);
+        variance[i] = gp->target.scale * gp->target.scale * v;
+        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->target.scale) + slope;
     }
     return s;
 }
@@ -208,11 +214,12 @@ ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, 
     if (!gp) return CT_EINVAL;
     if (!fold) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_cross_validate: fold is NULL");
     if (gp->lens)
-        return ct__lens_refuse(gp, "ct_gp_cross_validate", "its rows are left out one by one (ct_gp_loo)");
+        return ct__lens_refuse(gp->device, "ct_gp_cross_validate",
+                               "its rows are left out one by one (ct_gp_loo)");
     ct__gp_enter(gp);
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->rows.n, what[k]);
     if (!s)
-        s = ct__gp_arrays(gp->device, (uint64_t)gp->n,
+        s = ct__gp_arrays(gp->device, (uint64_t)gp->rows.n,
                           (double **[]){ &part[0], &part[1], &part[2], &part[3], &part[4] }, 5);
     if (!s) s = cross_validate(gp, fold, part, part + 3);
     for (int k = 0; k < 3 && !s; k++)

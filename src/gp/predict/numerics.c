@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cotangent/op.h>
-
-#include "gp/factor/packed.h"
-#include "gp/model/model.h"
+#include "gp/data/numbers.h"
+#include "gp/kernel/prior.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/model/exchange.h"
+#include "gp/model/graph.h"
+#include "gp/model/memory.h"
+#include "gp/model/param_units.h"
 
 /* Bytes of a chunk of rows of k(X, X), as doubles. */
 #define CHUNK_BYTES (16u << 20)
@@ -35,7 +38,7 @@ static ct_status read_diagonal(inspection *q)
     ct_tape_reset(q->gp->tape);
     ct__graph g = ct__gp_present(q->gp, q->gp->factor.jitter);
     ct_status s = ct__gp_fetch(q->gp, ct__graph_diagonal(q->gp, &g), "the covariance", q->diagonal);
-    memcpy(q->sum, q->diagonal, (size_t)q->gp->n * sizeof *q->sum);
+    memcpy(q->sum, q->diagonal, (size_t)q->gp->rows.n * sizeof *q->sum);
     return s;
 }
 
@@ -43,13 +46,14 @@ static ct_status read_diagonal(inspection *q)
  * it. */
 static void take_row(inspection *q, int64_t i, const double *row)
 {
-    ct_gp_near near = { .row = ct__lens_row(q->gp, i) };
+    ct_gp_near near = { .row = ct__lens_row(q->gp->lens, i) };
     q->root[i] = sqrt(row[i]);
     for (int64_t j = 0; j < i; j++) {
         double size = fabs(row[j]), scale = q->root[i] * q->root[j];
         q->sum[i] += size;
         q->sum[j] += size;
-        const int64_t like = scale > 0 && row[j] > near.correlation * scale ? ct__lens_row(q->gp, j) : -1;
+        const int64_t like =
+            scale > 0 && row[j] > near.correlation * scale ? ct__lens_row(q->gp->lens, j) : -1;
         if (like < 0 || near.row < 0) continue;
         near.correlation = fmin(row[j] / scale, 1);
         near.like = like;
@@ -64,10 +68,10 @@ static ct_status read_rows(inspection *q)
 {
     ct_gp *gp = q->gp;
     ct_status s = CT_OK;
-    for (int64_t first = 0; first < gp->n && !s; first += q->rows) {
-        int64_t rows = gp->n - first < q->rows ? gp->n - first : q->rows;
+    for (int64_t first = 0; first < gp->rows.n && !s; first += q->rows) {
+        int64_t rows = gp->rows.n - first < q->rows ? gp->rows.n - first : q->rows;
         ct_tape_reset(gp->tape);
-        ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
+        ct_var X = ct_constant(gp->tape, gp->rows.X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
         ct_var K = ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all);
         s = ct__gp_fetch(gp, K, "the covariance", q->chunk);
@@ -91,7 +95,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
 {
     ct_gp *gp = q->gp;
     ct_tape_reset(gp->tape);
-    ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(1, gp->n), v);
+    ct_tensor *t = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(1, gp->rows.n), v);
     if (!t) return ct_last_status(gp->device);
     ct_view B = ct_view_of(t);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
@@ -101,7 +105,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
     ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
     ct_release(t);
     *norm = 0;
-    for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
+    for (int64_t i = 0; i < gp->rows.n && !s; i++) *norm += fabs(v[i]);
     return s;
 }
 
@@ -111,7 +115,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
 static bool take_signs(inspection *q)
 {
     bool changed = false;
-    for (int64_t i = 0; i < q->gp->n; i++) {
+    for (int64_t i = 0; i < q->gp->rows.n; i++) {
         double sign = q->v[i] < 0 ? -1 : 1;
         changed |= sign != q->sign[i];
         q->v[i] = q->sign[i] = sign;
@@ -124,7 +128,7 @@ static bool take_signs(inspection *q)
  * alg. 4.1] */
 static ct_status inverse_norm(inspection *q, double *estimate)
 {
-    int64_t n = q->gp->n, at = -1, next;
+    int64_t n = q->gp->rows.n, at = -1, next;
     double norm;
     for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n;
     ct_status s = solve(q, q->v, estimate);
@@ -153,9 +157,9 @@ static ct_status read_pivots(inspection *q)
 {
     ct_status s = ct__gp_fetch_line(q->gp, ct__packed_diagonal, "the factor", q->v);
     q->report->smallest_pivot = INFINITY;
-    for (int64_t i = 0; i < q->gp->n && !s; i++) {
+    for (int64_t i = 0; i < q->gp->rows.n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
-        const int64_t row = ct__lens_row(q->gp, i);
+        const int64_t row = ct__lens_row(q->gp->lens, i);
         q->logs += log(q->v[i]);
         if (row < 0 || pivot >= q->report->smallest_pivot) continue;
         q->report->smallest_pivot = pivot;
@@ -166,8 +170,8 @@ static ct_status read_pivots(inspection *q)
 
 int ct_gp_at_bound(const ct_gp *gp, int64_t i)
 {
-    if (!gp || i < 0 || i >= gp->n_params || gp->param[i].fixed) return 0;
-    double lower, upper, z = ct__gp_z_of(gp, i, gp->param[i].value);
+    if (!gp || i < 0 || i >= gp->params.count || gp->params.param[i].fixed) return 0;
+    double lower, upper, z = ct__gp_z_of(gp, i, gp->params.param[i].value);
     ct__gp_bounds(gp, i, &lower, &upper);
     return z <= lower + AT_BOUND ? -1 : z >= upper - AT_BOUND ? 1 : 0;
 }
@@ -177,21 +181,21 @@ int ct_gp_at_bound(const ct_gp *gp, int64_t i)
 static ct_status inspect(inspection *q)
 {
     ct_gp *gp = q->gp;
-    double inverse = 0, epsilon = gp->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON;
+    double inverse = 0, epsilon = gp->rows.dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON;
     ct_status s = read_diagonal(q);
     if (!s) s = read_rows(q);
     if (!s) s = read_pivots(q);
     if (!s) s = inverse_norm(q, &inverse);
     if (s) return s;
     int64_t at;
-    q->report->condition = fmax(largest(q->sum, gp->n, &at) * inverse, 1);
+    q->report->condition = fmax(largest(q->sum, gp->rows.n, &at) * inverse, 1);
     q->report->digits = fmax(-log10(epsilon * q->report->condition), 0);
-    double n = (double)gp->n,
-           fit = 2 * (gp->factor.nlml - gp->factor.restricted - ct__target_volume(gp) - q->logs) -
-                 n * CT__LOG_2PI;
+    double n = (double)gp->rows.n, fit = 2 * (gp->factor.nlml - gp->factor.restricted -
+                                              ct__target_volume(&gp->target, gp->rows.n) - q->logs) -
+                                         n * CT__LOG_2PI;
     q->report->gradient_error = (n + fmax(fit, 0)) * epsilon * q->report->condition;
-    q->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
-    for (int64_t i = 0; i < gp->n_params; i++) q->report->at_bounds += ct_gp_at_bound(gp, i) != 0;
+    q->report->jitter = gp->factor.jitter * gp->target.scale * gp->target.scale;
+    for (int64_t i = 0; i < gp->params.count; i++) q->report->at_bounds += ct_gp_at_bound(gp, i) != 0;
     return CT_OK;
 }
 
@@ -203,7 +207,7 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     ct_status s = numerics ? ct__gp_factorise(gp)
                            : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
     if (s) return ct__gp_leave(gp, s);
-    uint64_t n = (uint64_t)gp->n, rows = CHUNK_BYTES / sizeof(double) / n;
+    uint64_t n = (uint64_t)gp->rows.n, rows = CHUNK_BYTES / sizeof(double) / n;
     rows = rows < 16 ? 16 : rows;
     rows = rows > n ? n : rows;
     s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",

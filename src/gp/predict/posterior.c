@@ -5,21 +5,25 @@
 
 #include <math.h>
 
-#include "gp/data/trend.h"
-#include "gp/kernel/cov.h"
+#include "gp/data/numbers.h"
 #include "gp/likelihood/density.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/model/graph.h"
+#include "noise_at.h"
+#include "posterior_op.h"
+#include "trend_posterior.h"
 
 ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
 {
     ct_tape *tape = Xs.tape;
     ct__posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
-    ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
+    ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->rows.X), ct_constant(tape, gp->factor.alpha),
                     ct_constant(tape, gp->factor.L) };
     const ct__grid grid = ct__gp_grid(gp);
     ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), &grid, in, variance);
     p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
     if (variance) p.taken = ct_output(added, 1);
-    if (!gp->trend) return p;
+    if (!gp->mean.trend) return p;
     p.mean = ct_add(p.mean, ct__trend_mean_at(gp, Xs));
     if (variance)
         p.taken = ct_sub(p.taken, ct_sum(ct_square(ct__trend_spread_at(gp, p.theta, Xs)), 1, false));
@@ -30,11 +34,10 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
 static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 {
     double average = 0;
-    if (gp->options.noise == CT_NOISE_INPUTS) {
-        const int64_t count = ct__noise_params(gp);
-        ct_tensor *s = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(count), gp->s + gp->noise_at);
-        ct_var noise = ct__noise_learned(gp, ct__gp_input(v.tape, s, false), at);
-        return ct_add(v, ct_scale(noise, gp->y_scale * gp->y_scale));
+    if (gp->noise.kind == CT_NOISE_INPUTS) {
+        ct_var s = ct__gp_vector(gp, v.tape, gp->params.s + gp->params.noise_at, 1 + gp->rows.d, false);
+        ct_var noise = ct__noise_learned(&gp->noise, s, at);
+        return ct_add(v, ct_scale(noise, gp->target.scale * gp->target.scale));
     }
     if (ct__noise_average(gp, &average))
         ct_tape_fail(v.tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
@@ -44,7 +47,7 @@ static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 /* x[0..d) as a constant, for broadcasting over rows. */
 static ct_var row(const ct_gp *gp, ct_tape *tape, const double *x)
 {
-    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(ct__gp_cols(gp)), x), false);
+    return ct__gp_vector(gp, tape, x, ct__gp_cols(gp), false);
 }
 
 static ct_status usable(ct_gp *gp, ct_var Xs)
@@ -61,9 +64,9 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
             tape, CT_ESHAPE,
             "ct_gp_posterior: Xs has %lld columns in %d dimensions, must be (m, %lld) as in training",
             (long long)(shape.ndim ? shape.dim[shape.ndim - 1] : 1), shape.ndim, (long long)ct__gp_cols(gp));
-    else if (ct_var_dtype(Xs) != gp->dtype)
+    else if (ct_var_dtype(Xs) != gp->rows.dtype)
         ct_tape_fail(tape, CT_EDTYPE, "ct_gp_posterior: Xs is %s, the model %s: convert with ct_cast",
-                     ct_dtype_name(ct_var_dtype(Xs)), ct_dtype_name(gp->dtype));
+                     ct_dtype_name(ct_var_dtype(Xs)), ct_dtype_name(gp->rows.dtype));
     else if (ct__gp_factorise(gp))
         ct_tape_fail(tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
     return ct_tape_status(tape);
@@ -73,15 +76,15 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
 static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance, ct_var *covariance)
 {
     if (usable(gp, Xs)) return;
-    const double unit = gp->y_scale * gp->y_scale;
-    ct_var at = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
+    const double unit = gp->target.scale * gp->target.scale;
+    ct_var at = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->rows.shift)), row(gp, Xs.tape, gp->rows.scale));
     if (gp->lens) {
-        ct_var code = ct_scalar(Xs.tape, gp->dtype, (double)gp->lens->code);
+        ct_var code = ct_scalar(Xs.tape, gp->rows.dtype, (double)gp->lens->code);
         at = ct_concat((ct_var[]){ at, ct_broadcast_to(code, ct_shape2(ct_var_shape(Xs).dim[0], 1)) }, 2, 1);
     }
     ct__posterior p = ct__posterior_of(gp, at, variance != NULL);
     if (mean)
-        *mean = ct__finite(ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift),
+        *mean = ct__finite(ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->target.scale), gp->target.shift),
                            "element %lld of the posterior mean");
     if (variance) {
         ct_var left = ct_clamp(ct_sub(ct_cov_diag(gp->kernel, p.theta, at), p.taken), 0, INFINITY);
@@ -91,10 +94,10 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
     }
     if (covariance) {
         const ct__grid grid = ct__gp_grid(gp);
-        ct_var K = ct_cov(gp->kernel, p.theta, at, ct_constant(Xs.tape, gp->X));
+        ct_var K = ct_cov(gp->kernel, p.theta, at, ct_constant(Xs.tape, gp->rows.X));
         ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K);
         ct_var C = ct_sub(ct_cov(gp->kernel, p.theta, at, at), ct_matmul(V, ct_t(V)));
-        if (gp->trend) {
+        if (gp->mean.trend) {
             ct_var U = ct__trend_spread_at(gp, p.theta, at);
             C = ct_add(C, ct_matmul(U, ct_t(U)));
         }

@@ -5,12 +5,11 @@
  * The data add a_i to the mean at the point x*_i and reduce its variance by e_i. Each depends on one point
  * only. So, as in nlml.c, the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i if a gradient is requested, and
  * keeps no array of n numbers per point. Points are processed in panels of k_iᵀ. */
-#include <cotangent/op.h>
+#include "posterior_op.h"
 
 #include "gp/factor/packed.h"
-#include "gp/kernel/cov.h"
+#include "gp/kernel/cov_call.h"
 #include "gp/likelihood/density.h"
-#include "gp/model/model.h"
 
 /* L is optional. Only the points get gradients. */
 enum { THETA, POINTS, X, ALPHA, FACTOR, INPUTS };
@@ -140,8 +139,7 @@ static void run_panel(ct_call *c, const panel *p)
         contract(c, p, each, 1, n_values);
     }
     if (n_values == 1) return;
-    const ct__grid grid = ct__cov_grid(ct_attr(c));
-    ct__packed L = factor_of(ct_arg(c, FACTOR), &grid, ct_view_dim(p->k, 1));
+    ct__packed L = factor_of(ct_arg(c, FACTOR), ct__cov_extra(ct_attr(c)), ct_view_dim(p->k, 1));
     ct__packed_solve(c, &L, 0, p->k);
     ct__row_squares(c, p->k, part(c, p, 1));
     if (!slopes) return;
@@ -180,15 +178,15 @@ static void forward(ct_call *c)
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);
-    const ct__grid grid = ct__cov_grid(program);
-    if (refused(g, &grid)) return;
+    const ct__grid *grid = ct__cov_extra(program);
+    if (refused(g, grid)) return;
     ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
     ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
                         (size_t)program->bytes);
     ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
     if (ct_vjp_args(g) == INPUTS) {
         ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
-        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(&grid, ct_in(g, FACTOR), K)));
+        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(grid, ct_in(g, FACTOR), K)));
     }
     ct_grad(K, K_bar, &at, &bar, 1, CT_GRAD_RECORD);
     ct_in_bar(g, POINTS, bar);
@@ -216,5 +214,5 @@ static const ct_op posterior = {
 ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct__grid *grid, const ct_var in[5],
                            bool variance)
 {
-    return ct__cov_apply_on(&posterior, program, grid, in, variance ? INPUTS : FACTOR);
+    return ct__cov_apply_with(&posterior, program, grid, sizeof *grid, in, variance ? INPUTS : FACTOR);
 }

@@ -3,11 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <cotangent/op.h>
-
-#include "gp/data/trend.h"
-#include "gp/factor/packed.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/model/exchange.h"
+#include "gp/model/graph.h"
+#include "gp/model/memory.h"
+#include "noise_at.h"
 #include "posterior.h"
+#include "trend_posterior.h"
 
 /* Reads a tape value as doubles; CT_ENUMERIC if one is not finite. */
 static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
@@ -39,7 +42,7 @@ typedef struct request {
 
 static void to_units_of_y(const ct_gp *gp, double *y, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++) y[i] = gp->y_shift + gp->y_scale * y[i];
+    for (int64_t i = 0; i < count; i++) y[i] = gp->target.shift + gp->target.scale * y[i];
 }
 
 static ct__posterior at_points(const request *r, bool variance)
@@ -55,17 +58,17 @@ static ct__posterior joint(const request *r)
     const ct_cov_program *k = ct_kernel_program(gp->kernel);
     ct_view theta = ct_view_of(ct_value(p.theta)), Xs = ct_view_of(r->points);
     ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
-    ct_view V = ct_scratch(c, gp->dtype, ct_shape2(r->m, gp->n));
-    ct_view C = ct_scratch(c, gp->dtype, ct_shape2(r->m, r->m));
+    ct_view V = ct_scratch(c, gp->rows.dtype, ct_shape2(r->m, gp->rows.n));
+    ct_view C = ct_scratch(c, gp->rows.dtype, ct_shape2(r->m, r->m));
     ct__packed L = ct__gp_factor_of(gp);
-    ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), false, V);
+    ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->rows.X), false, V);
     ct__packed_solve(c, &L, 0, V);
     ct_prim_covariance(c, k, theta, Xs, ct_no_view(), false, C);
     ct_prim_syrk(c, -1, V, 1, C);
     ct_tensor *covariance = ct_tensor_of(c, C);
     ct_scope_close(c);
     p.covariance = ct__gp_input(gp->tape, covariance, false);
-    if (!gp->trend) return p;
+    if (!gp->mean.trend) return p;
     ct_var U = ct__trend_spread_at(gp, p.theta, p.Xs);
     p.covariance = ct_add(p.covariance, ct_matmul(U, ct_t(U)));
     return p;
@@ -78,13 +81,13 @@ static ct_status predict_each(const request *r)
     if (s || !r->more) return s;
     s = fetch(r->gp, ct_sub(ct_cov_diag(r->gp->kernel, p.theta, p.Xs), p.taken), r->more, r->m);
     for (int64_t i = 0; i < r->m; i++)
-        r->more[i] = fmax(r->gp->y_scale * r->gp->y_scale * r->more[i], 0) + r->noise[i];
+        r->more[i] = fmax(r->gp->target.scale * r->gp->target.scale * r->more[i], 0) + r->noise[i];
     return s;
 }
 
 static ct_status predict_jointly(const request *r)
 {
-    double unit = r->gp->y_scale * r->gp->y_scale, *C = r->more;
+    double unit = r->gp->target.scale * r->gp->target.scale, *C = r->more;
     int64_t m = r->m;
     ct__posterior p = joint(r);
     ct_status s = r->mean ? fetch(r->gp, p.mean, r->mean, m) : CT_OK;
@@ -107,15 +110,16 @@ static ct_status draw(const request *r)
                           r->more + i * r->m);
     if (s || r->rows * r->m == 0) return s;
     ct_var samples = { 0 };
-    double unit = gp->y_scale * gp->y_scale, *added = r->mean, first = gp->dtype == CT_F32 ? 1e-7 : 1e-14;
+    double unit = gp->target.scale * gp->target.scale, *added = r->mean,
+           first = gp->rows.dtype == CT_F32 ? 1e-7 : 1e-14;
     s = CT_ENUMERIC;
     for (double jitter = 0; s == CT_ENUMERIC && jitter <= 1e-3; jitter = jitter > 0 ? 10 * jitter : first) {
         ct__posterior p = joint(r);
         double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, p.theta, p.Xs), CT_ALL, false));
-        ct_tensor *normal = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(r->rows, r->m), r->more);
+        ct_tensor *normal = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(r->rows, r->m), r->more);
         ct_var Z = ct__gp_input(gp->tape, normal, false);
         for (int64_t i = 0; i < r->m; i++) added[i] = r->noise[i] / unit + jitter * size;
-        ct_tensor *diagonal = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(r->m), added);
+        ct_tensor *diagonal = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape1(r->m), added);
         ct_var L = ct_cholesky(ct_add_diag(p.covariance, ct__gp_input(gp->tape, diagonal, false)));
         samples = ct_add(ct_matmul(Z, ct_t(L)), ct_t(p.mean));
         s = ct_tape_status(gp->tape);
@@ -141,7 +145,7 @@ static ct_status check_joint(const request *r, const ct_tensor *out)
                       : ct_device_fail(gp->device, CT_ESHAPE,
                                        "samples must be (s, %lld), f64 or f32, on the model's device",
                                        (long long)r->m);
-    double size = (double)ct_dtype_size(gp->dtype), m = (double)r->m, n = (double)gp->n;
+    double size = (double)ct_dtype_size(gp->rows.dtype), m = (double)r->m, n = (double)gp->rows.n;
     double draws = square ? 0 : (double)ct_tensor_dim(out, 0);
     double bytes = size * (3 * n * m + 5 * m * m) + 8 * m * (m + 3 * draws);
     return ct__gp_reserve(gp->device, bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX, false,

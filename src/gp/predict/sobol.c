@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gp/data/numbers.h"
 #include "gp/model/model.h"
 
 /* N points and f at them, in one block that begins at A. */
@@ -36,9 +37,9 @@ static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t 
     ct_status status =
         ct__gp_unload(ct_rand_uniform(gp->device, CT_F64, ct_shape2(s->n, d), seed, stream), points);
     for (int64_t i = 0; i < s->n * d && !status; i++) {
-        int64_t row = (int64_t)(points[i] * (double)gp->n);
-        if (row > gp->n - 1) row = gp->n - 1;
-        points[i] = gp->shift[i % d] + gp->scale[i % d] * x[row * gp->d + i % d];
+        int64_t row = (int64_t)(points[i] * (double)gp->rows.n);
+        if (row > gp->rows.n - 1) row = gp->rows.n - 1;
+        points[i] = gp->rows.shift[i % d] + gp->rows.scale[i % d] * x[row * gp->rows.d + i % d];
     }
     return status;
 }
@@ -90,14 +91,14 @@ static ct_status index_of(const sample *s, int64_t j, double mean, double varian
 static ct_status indices(ct_gp *gp, int64_t samples, uint64_t seed, double *first, double *total)
 {
     sample s = { .gp = gp, .n = samples };
-    double mean = 0, variance = 0, *x = ct__gp_doubles(gp->X);
+    double mean = 0, variance = 0, *x = ct__gp_doubles(gp->rows.X);
     ct_status status = x ? make_room(&s) : ct_last_status(gp->device);
     if (!status) status = draw(&s, x, seed, 0, s.A);
     if (!status) status = draw(&s, x, seed, 1, s.B);
     if (!status) status = evaluate(&s, s.A, s.fA);
     if (!status) status = evaluate(&s, s.B, s.fB);
     if (!status) moments(&s, &mean, &variance);
-    if (!status && !(variance > 1e-20 * gp->y_spread * gp->y_spread && isfinite(variance)))
+    if (!status && !(variance > 1e-20 * gp->target.spread * gp->target.spread && isfinite(variance)))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "ct_gp_sobol: the posterior mean is the same everywhere: no input matters");
     for (int64_t j = 0; j < ct__gp_cols(gp) && !status; j++)

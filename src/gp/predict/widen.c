@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gp/model/model.h"
+#include "gp/data/numbers.h"
+#include "gp/model/param_values.h"
+#include "loo.h"
 
 /* The free parameters that scale a node: its variance, the lengthscales of `linear`, W and κ. */
 static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first, int32_t *count)
@@ -18,7 +20,7 @@ static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first,
         node->code != CT_COV_WHITE)
         return false;
     for (int32_t p = *first; p < *first + *count; p++)
-        if (gp->param[p].fixed) return false;
+        if (gp->params.param[p].fixed) return false;
     return true;
 }
 
@@ -44,7 +46,7 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
         find_powers(gp, able(gp, n->left) ? n->left : n->right, power);
     } else if (has_factor(gp, n, &first, &count)) {
         for (int32_t p = first; p < first + count; p++)
-            power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->param[p].any_sign ? 0.5 : 1;
+            power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->params.param[p].any_sign ? 0.5 : 1;
     } else {
         find_powers(gp, n->right, power);
     }
@@ -54,11 +56,11 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
  * False if the parameters cannot do this. */
 static bool noise_able(const ct_gp *gp, double *power)
 {
-    const ct_gp_noise kind = gp->options.noise;
-    const int64_t count = kind == CT_NOISE_INPUTS ? 1 : ct__noise_params(gp);
+    const ct_gp_noise kind = gp->noise.kind;
+    const int64_t count = kind == CT_NOISE_INPUTS ? 1 : ct__noise_params(&gp->noise, gp->rows.d);
     if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
-    for (int64_t i = gp->noise_at; i < gp->noise_at + count; i++) {
-        if (gp->param[i].fixed) return false;
+    for (int64_t i = gp->params.noise_at; i < gp->params.noise_at + count; i++) {
+        if (gp->params.param[i].fixed) return false;
         power[i] = 1;
     }
     return true;
@@ -67,10 +69,10 @@ static bool noise_able(const ct_gp *gp, double *power)
 /* v: room for n_params numbers. A noise parameter that is a log gets the log of its factor added. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
-    for (int64_t i = 0; i < gp->n_params; i++) {
-        ct_param p = gp->param[i];
+    for (int64_t i = 0; i < gp->params.count; i++) {
+        ct_param p = gp->params.param[i];
         v[i] = p.value =
-            i < gp->n_kernel || !p.any_sign ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
+            i < gp->params.n_kernel || !p.any_sign ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
         ct_status s = power[i] != 0 ? ct__gp_check_param(gp, i, &p) : CT_OK;
         if (s) return s;
     }
@@ -81,7 +83,7 @@ static ct_status widen(ct_gp *gp, double *factor)
 {
     double c = 1;
     const int32_t root = ct_kernel_program(gp->kernel)->n_nodes - 1;
-    double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->n_params, sizeof *power);
+    double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->params.count, sizeof *power);
     if (!power) return CT_ENOMEM;
     ct_status s = CT_OK;
     if (!noise_able(gp, power) || !able(gp, root))
@@ -93,9 +95,9 @@ static ct_status widen(ct_gp *gp, double *factor)
         find_powers(gp, root, power);
     if (!s) s = ct__gp_loo_sum(gp, false, &c);
     if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
-    c /= (double)gp->n;
+    c /= (double)gp->rows.n;
     if (!s && c > 1.01) /* a smaller change would not be visible */
-        s = multiply(gp, c, power, power + gp->n_params);
+        s = multiply(gp, c, power, power + gp->params.count);
     else
         c = 1;
     if (!s && factor) *factor = c;

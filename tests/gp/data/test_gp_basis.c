@@ -4,7 +4,7 @@
 
 #include <cotangent/ops.h>
 
-#include "gp/data/trend.h"
+#include "gp/likelihood/restricted.h"
 
 #include <unistd.h>
 

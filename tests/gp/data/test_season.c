@@ -3,7 +3,7 @@
 #include "gp_device.h"
 
 #include "alloc.h"
-#include "gp/data/season.h"
+#include "gp/data/periodogram.h"
 #include "reference/season_tables.h"
 
 static const double turn = 6.28318530717958647692;

@@ -3,7 +3,7 @@
 #include "gp_device.h"
 
 #include "alloc.h"
-#include "gp/model/model.h"
+#include "gp/data/rows.h"
 
 static const ct_gp_options weak = { .priors = CT_PRIORS_WEAK };
 

@@ -2,7 +2,7 @@
  * singular covariances. */
 #include "gp_device.h"
 
-#include "gp/model/model.h"
+#include "gp/fit/optimize.h"
 
 /* A fit to a draw from the prior with known parameters ends near them, and never at a worse objective. */
 static void recovers_known_parameters(void **state)

@@ -5,7 +5,7 @@
 #include <cotangent/kernel.h>
 
 #include "alloc.h"
-#include "gp/kernel/cov.h"
+#include "gp/kernel/cov_compose.h"
 #include "reference/kernel_tables.h"
 
 static ct_kernel *kernel(const char *text, int64_t dims)

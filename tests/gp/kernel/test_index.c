@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gp/kernel/cov.h"
+#include "gp/kernel/cov_compose.h"
 #include "reference/index_tables.h"
 
 enum { COLUMNS = INDEX_COLUMNS };

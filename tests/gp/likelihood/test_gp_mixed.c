@@ -1,7 +1,9 @@
 /* The likelihood from a factor in f32 is right within the error that it reports, or refused. */
 #include "gp_device.h"
 
-#include "gp/model/model.h"
+#include <cotangent/ops.h>
+
+#include "gp/likelihood/mixed.h"
 
 typedef struct answer {
     double value, *bar[4];

@@ -5,7 +5,7 @@
 
 #include <cotangent/gradcheck.h>
 
-#include "gp/model/model.h"
+#include "gp/likelihood/dense.h"
 
 static void rule_agrees_with_differences(void **state)
 {

@@ -1,7 +1,7 @@
 /* Making a model: what is refused, units, parameters, names, priors. */
 #include "gp_device.h"
 
-#include "gp/model/model.h"
+#include "gp/data/table.h"
 
 static ct_kernel *rbf(void) { return ct_kernel_parse("scale * rbf(ard)"); }
 

@@ -43,7 +43,7 @@ static ct_gp *model(const set *s, int64_t first, int64_t end, const char *kernel
     assert_gp(gp, device);
     gp_set(gp, "mean.constant", 0.3, false);
     gp_set(gp, "noise.variance", 0.05, false);
-    for (int64_t i = 0; i < gp->n_kernel; i++) {
+    for (int64_t i = 0; i < gp->params.n_kernel; i++) {
         ct_param p = *ct_gp_param(gp, i);
         p.value = 0.7 + 0.1 * (double)i;
         assert_ok(ct_gp_set_param(gp, i, &p), ct_message(device));
@@ -248,7 +248,7 @@ static void transforms_stay(void **state)
     assert_false(copy->factor.ready);
     assert_ok(ct_gp_append(gp, more_X, more_y, NULL), ct_message(device));
     assert_ok(ct_gp_append(copy, more_X, more_y, NULL), ct_message(device));
-    assert_memory_equal(gp->shift, copy->shift, 6 * sizeof(double));
+    assert_memory_equal(gp->rows.shift, copy->rows.shift, 6 * sizeof(double));
     assert_same_model(gp, copy, 1e-10);
     ct_tensor *all[] = { X, y, more_X, more_y };
     for (int j = 0; j < 4; j++) ct_release(all[j]);

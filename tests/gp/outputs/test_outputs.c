@@ -4,7 +4,7 @@
 #include <cotangent/gradcheck.h>
 #include <cotangent/ops.h>
 
-#include "gp/model/model.h"
+#include "gp/likelihood/table.h"
 
 #include <string.h>
 
@@ -123,14 +123,21 @@ static double *column_of(ct_outputs *o, int64_t j, int64_t *n)
     return host;
 }
 
+/* Computes a joint model's likelihood without Kronecker products. */
+static void by_the_whole_matrix(ct_gp *whole)
+{
+    whole->likelihood.grid = 0;
+    ct__likelihood_take(whole, CT__JOINT_OUTPUTS);
+}
+
 /* What a model of one joint output says of itself, and that a fit by Kronecker products ends where one of the
  * whole matrix does. */
 static void a_joint_output_is_a_model(void **state)
 {
     (void)state;
     ct_outputs *o = outputs_make(&outputs_table[2], N), *full = outputs_make(&outputs_table[1], N);
-    assert_int_equal(ct_outputs_whole(full)->in_grid, on_cpu() ? P : 0);
-    assert_int_equal(ct_outputs_whole(o)->in_grid, 0);
+    assert_int_equal(ct_outputs_whole(full)->likelihood.grid, on_cpu() ? P : 0);
+    assert_int_equal(ct_outputs_whole(o)->likelihood.grid, 0);
     assert_int_equal(ct_outputs_values(o), N * P - 4);
     for (int64_t j = 0; j < P; j++) {
         int64_t n;
@@ -204,7 +211,7 @@ static void a_fit_in_the_grid_is_the_fit(void **state)
             ct_outputs_new(X, Y, ct_kernel_parse("rbf(ard)"),
                            &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT, .model.priors = CT_PRIORS_WEAK });
         assert_outputs(o[k]);
-        if (k) ct_outputs_whole(o[k])->in_grid = 0;
+        if (k) by_the_whole_matrix(ct_outputs_whole(o[k]));
         assert_ok(ct_outputs_fit(o[k], &(ct_fit_options){ .restarts = 1, .tolerance = 1e-9 }),
                   ct_message(device));
         ct_release(X), ct_release(Y);
@@ -239,14 +246,14 @@ static void kernels_on_pairs(void **state)
         assert_outputs(o);
         ct_gp *whole = ct_outputs_whole(o);
         assert_int_equal(ct_gp_params(whole), list[i].params);
-        assert_int_equal(whole->in_grid, list[i].grid && on_cpu() ? P : 0);
+        assert_int_equal(whole->likelihood.grid, list[i].grid && on_cpu() ? P : 0);
         double u[32], with, without, gradient[2][32];
         for (int64_t k = 0; k < ct_gp_params(whole); k++) {
             const ct_param *p = ct_gp_param(whole, k);
             u[k] = p->any_sign ? p->value : log(p->value);
         }
         assert_ok(ct_gp_objective(whole, u, &with, gradient[0]), ct_message(device));
-        whole->in_grid = 0;
+        by_the_whole_matrix(whole);
         assert_ok(ct_gp_objective(whole, u, &without, gradient[1]), ct_message(device));
         assert_near("value", &with, &without, 1, 1e-12, 1);
         assert_near("gradient", gradient[0], gradient[1], ct_gp_params(whole), 1e-10, 1);

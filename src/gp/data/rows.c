@@ -1,8 +1,10 @@
-/* Some rows of a table. */
+/* Draws a stratified sample of rows, and takes rows of a table. */
+#include "rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/model/model.h"
+#include "numbers.h"
 
 int64_t *ct__gp_draw_rows(ct_device *device, int64_t n, int64_t rows, uint64_t seed)
 {

@@ -1,8 +1,11 @@
-/* The table of several outputs: its missing values and its scales. */
+#include "answers.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "outputs.h"
+#include "gp/data/numbers.h"
+#include "gp/data/rows.h"
+#include "gp/data/table.h"
 
 static ct_status check_shape(ct_device *device, const ct_tensor *Y, int64_t n, int64_t p, const char *what)
 {
@@ -66,7 +69,7 @@ ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a)
             s = ct_device_fail(o->device, CT_EINVAL, "output '%.64s' has %lld values: it needs at least 2",
                                o->column[j].name, (long long)count);
         if (!s) ct__gp_column_moments(v, count, 1, &o->shift[j], &o->scale[j]);
-        if (!s) s = ct__gp_check_spread(o->device, o->scale[j], "Y", j);
+        if (!s) s = ct__check_spread(o->device, o->scale[j], "Y", j);
     }
     free(v);
     if (!s) ct__answers_scale(o, a);

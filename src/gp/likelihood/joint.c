@@ -2,14 +2,16 @@
  * output 0, then the same points with output 1, and so on. Its kernel k is a product of a kernel of the
  * inputs and one of the output. With one of the points as x_0 and c = k((x_0, 0), (x_0, 0)),
  *     C = B ⊗ K + diag(d) ⊗ I,   K_il = k((x_i, 0), (x_l, 0)) / c,   B_jq = k((x_0, j), (x_0, q)) */
-#include <cotangent/outputs.h>
+#include "joint.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/kernel/cov.h"
-#include "gp/model/model.h"
+#include <cotangent/outputs.h>
+
+#include "dense.h"
+#include "gp/data/numbers.h"
+#include "gp/model/graph.h"
 
 /* -- recognising the grid -------------------------------------------------------------------------------- */
 
@@ -41,9 +43,9 @@ static bool separable(const ct_cov_program *p, int32_t i, int64_t column)
 /* Whether the rows are the same points for each output; x (N, d), level (N). */
 static bool is_grid(const ct_gp *gp, const double *x, const double *level)
 {
-    const int64_t p = gp->n_levels, n = gp->n / p, d = gp->d;
-    if (gp->n % p) return false;
-    for (int64_t k = 0; k < gp->n; k++)
+    const int64_t p = gp->noise.n_levels, n = gp->rows.n / p, d = gp->rows.d;
+    if (gp->rows.n % p) return false;
+    for (int64_t k = 0; k < gp->rows.n; k++)
         if ((int64_t)level[k] != k / n || x[k * d + d - 1] != level[k] ||
             memcmp(x + k * d, x + k % n * d, (size_t)(d - 1) * sizeof *x) != 0)
             return false;
@@ -67,21 +69,21 @@ static int64_t farthest(const double *x, int64_t n, int64_t d)
  * eigenvectors as much time as 20 n³ on one. A fit of few rows has one thread for each start. */
 static bool worth_it(const ct_gp *gp)
 {
-    const double p = (double)gp->n_levels;
-    return p * p * p > 20.0 * (gp->n <= CT__SMALL ? 1 : ct_device_threads(gp->device));
+    const double p = (double)gp->noise.n_levels;
+    return p * p * p > 20.0 * (gp->rows.n <= CT__SMALL ? 1 : ct_device_threads(gp->device));
 }
 
 ct_status ct__joint_find_grid(ct_gp *gp)
 {
     const ct_cov_program *p = ct_kernel_program(gp->kernel);
-    gp->in_grid = 0;
+    gp->likelihood.grid = 0;
     if (strcmp(ct_device_name(gp->device), "cpu") != 0 || !worth_it(gp) ||
-        !separable(p, p->n_nodes - 1, gp->d - 1))
+        !separable(p, p->n_nodes - 1, gp->rows.d - 1))
         return CT_OK;
-    double *x = ct__gp_doubles(gp->X), *level = x ? ct__gp_doubles(gp->given) : NULL;
+    double *x = ct__gp_doubles(gp->rows.X), *level = x ? ct__gp_doubles(gp->noise.given) : NULL;
     if (level && is_grid(gp, x, level)) {
-        gp->in_grid = gp->n_levels;
-        gp->pivot = farthest(x, gp->n / gp->n_levels, gp->d);
+        gp->likelihood.grid = gp->noise.n_levels;
+        gp->likelihood.pivot = farthest(x, gp->rows.n / gp->noise.n_levels, gp->rows.d);
     }
     const ct_status s = level ? CT_OK : ct_last_status(gp->device);
     free(x);
@@ -89,15 +91,37 @@ ct_status ct__joint_find_grid(ct_gp *gp)
     return s;
 }
 
-/* -- the likelihood -------------------------------------------------------------------------------------- */
+/* -- the row --------------------------------------------------------------------------------------------- */
 
-ct_var ct__joint_nlml(const ct_gp *gp, ct_var theta, ct_var residual, ct_var noise, double jitter)
+static bool able(const ct_gp *gp) { return gp->likelihood.grid > 0; }
+
+static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
 {
-    const int64_t p = gp->in_grid, n = gp->n / p, at = gp->pivot;
-    ct_var X = ct_constant(gp->tape, gp->X), points = ct_slice(X, 0, 0, n, 1),
-           outputs = ct_slice(X, 0, at, gp->n, n);
-    ct_var K = ct_cov(gp->kernel, theta, points, points), B = ct_cov(gp->kernel, theta, outputs, outputs);
-    ct_var c = ct_reshape(ct_slice(ct_slice(K, 0, at, at + 1, 1), 1, at, at + 1, 1), ct_shape0());
-    ct_var R = ct_t(ct_reshape(residual, ct_shape2(p, n)));
-    return ct_outputs_nlml_kronecker(ct_div(K, c), B, R, ct_shift(noise, jitter));
+    const uint64_t points = (uint64_t)(gp->rows.n / gp->likelihood.grid),
+                   products = 12 * points * points * ct_dtype_size(gp->rows.dtype);
+    return ct__nlml_bytes(gp, d, fitting) + (fitting ? products : 0);
 }
+
+static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+{
+    (void)draw;
+    const int64_t p = gp->likelihood.grid, n = gp->rows.n / p, at = gp->likelihood.pivot;
+    ct_var points = ct_slice(g->X, 0, 0, n, 1), outputs = ct_slice(g->X, 0, at, gp->rows.n, n),
+           K = ct_cov(gp->kernel, g->theta, points, points),
+           B = ct_cov(gp->kernel, g->theta, outputs, outputs);
+    ct_var c = ct_reshape(ct_slice(ct_slice(K, 0, at, at + 1, 1), 1, at, at + 1, 1), ct_shape0());
+    ct_var R = ct_t(ct_reshape(g->residual, ct_shape2(p, n)));
+    return ct_outputs_nlml_kronecker(ct_div(K, c), B, R, ct_shift(g->noise, g->jitter));
+}
+
+const ct__likelihood ct__joint = {
+    .name = "joint outputs",
+    .is = CT__JOINT_OUTPUTS,
+    .able = able,
+    .refusal = { { CT__WITH_MEAN, "joint outputs have their averages as the mean: use CT_MEAN_ZERO" },
+                 { CT__WITH_TRANSFORM, "a transform of the outputs is for CT_OUTPUTS_EACH" },
+                 { CT__WITH_GIVEN_NOISE, "given noise is for CT_OUTPUTS_EACH" },
+                 { CT__WITH_NOISE, "joint outputs learn a noise for each: CT_NOISE_LEARNED" } },
+    .bytes = bytes,
+    .objective = objective
+};

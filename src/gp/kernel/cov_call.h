@@ -1,25 +1,19 @@
-/* Shared by the files of the covariance ops. */
-#ifndef CT_GP_COV_H
-#define CT_GP_COV_H
+/* Shared by the ops of a kernel's program. */
+#ifndef CT_GP_COV_CALL_H
+#define CT_GP_COV_CALL_H
 
 #include <cotangent/kernel.h>
 #include <cotangent/op.h>
 
-#include "gp/factor/grid.h"
-
-/* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes`, profiles of a
- * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else by
- * differentiating the ops of their values. */
-ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, bool slopes);
-
 /* A call of `op` with a kernel's program as attribute; a poisoned handle if the kernel cannot be used. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
-
-/* A call whose attribute is a program followed by a grid, which may be none; and the grid in such an
- * attribute. */
-ct_var ct__cov_apply_on(const struct ct_op *op, const ct_cov_program *p, const ct__grid *grid,
-                        const ct_var *in, int n);
-ct__grid ct__cov_grid(const ct_cov_program *attribute);
+/* A call whose attribute is a program followed by further bytes; and those bytes of such an attribute. */
+ct_var ct__cov_apply_with(const struct ct_op *op, const ct_cov_program *p, const void *extra, size_t bytes,
+                          const ct_var *in, int n);
+static inline const void *ct__cov_extra(const ct_cov_program *attribute)
+{
+    return (const char *)attribute + attribute->bytes;
+}
 
 /* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points
  * with the number of columns that it is bound to, and all inputs are f64 or f32. All may have batch
