@@ -83,15 +83,4 @@ void ct__grid_sent(ct_call *c, const ct__grid *g);
 /* A meeting inside a call; false if a process has failed. */
 bool ct__grid_meet(ct_call *c, const ct__grid *g);
 
-/* -- sweep.c, solve.c ------------------------------------------------------------------------------------ */
-
-/* As ct_prim_sweep_blocks: the tiles of C are replaced by those of L or, with `inverse`, of C⁻¹; z (n, 1) by
- * L⁻¹z or C⁻¹z; diagonal (n) by that of L. False if C is not positive definite or the call has failed; the
- * outputs are then undefined. */
-bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
-                    ct_view diagonal);
-/* B (m, n - first), equal on all processes, is replaced by B L⁻ᵀ or, with `trans`, B L⁻¹, for the rows and
- * columns of L from `first` on. `first` is a multiple of b, and 0 with `trans`. */
-void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t first, ct_view B);
-
 #endif

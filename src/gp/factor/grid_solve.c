@@ -1,4 +1,4 @@
-/* Solves with a distributed factor. Right-hand sides are the rows of B, which all processes have. Tile
+/* Right-hand sides are the rows of B, which all processes have. Tile
  * columns of B are computed one after the other:
  *
  *     B L⁻ᵀ:  V_j = (B_j - Σ_{i<j} V_i L_jiᵀ) L_jj⁻ᵀ, forwards from the first
@@ -6,7 +6,7 @@
  *
  * The tiles of such a sum are on the processes of grid row j (for L⁻¹, grid column j), which compute partial
  * sums. The owner of L_jj adds them up and sends the result to all. */
-#include "grid.h"
+#include "grid_solve.h"
 
 /* room (m, w) = this process's partial sum of tile column j; `begin` is B's first tile column. */
 static void own_part(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t j, int64_t begin,

@@ -18,9 +18,9 @@
  *
  * Each process receives n²/rows + n²/cols numbers in all. Without the inverse swept rows are skipped, W_i
  * replaces A_ik, and the result is L. */
-#include <math.h>
+#include "grid_sweep.h"
 
-#include "grid.h"
+#include <math.h>
 
 /* One step's panel on this process. */
 typedef struct step {

@@ -8,9 +8,9 @@
  *
  *     [L_JJ W_J] Q = [L'_JJ 0]      b(b + k) numbers, rotated on the host, where Q is collected
  *     [L_IJ W_I] Q = [L'_IJ W'_I]   a product for all rows I below: 2(b + k)² operations per row */
-#include <math.h>
+#include "packed_remove.h"
 
-#include "packed.h"
+#include <math.h>
 
 enum { BLOCK = 32, FEW = 16, MOST = BLOCK + FEW };
 

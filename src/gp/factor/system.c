@@ -15,67 +15,45 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
 {
     const int64_t n = ct_view_dim(in[1], 0);
     const ct_dtype dtype = in[1].dtype;
-    square = square && n <= CT__SQUARE && !grid.group;
-    ct_view matrix = ct_scratch(c, dtype,
-                                grid.group ? ct__grid_shape(&grid)
-                                : square   ? ct_shape2(n, n)
-                                           : ct__packed_shape(n));
+    const ct__factor C = ct__factor_new(c, &grid, n, dtype, square);
     ct_prim_copy(c, in[2], ct_view_reshape(alpha, ct_view_shape(in[2])));
     return (ct__system){ .program = program,
                          .theta = in[0],
                          .X = in[1],
                          .noise = in[3],
-                         .matrix = matrix,
-                         .C = grid.group ? ct__packed_on(&grid, matrix)
-                              : square   ? ct__packed_of_square(matrix, n)
-                                         : ct__packed_of(matrix, n),
+                         .C = C,
                          .alpha = alpha,
                          .diagonal = ct_scratch(c, dtype, ct_shape1(n)) };
 }
 
-/* M = the block of C at (row, col), without the noise; on the diagonal its lower triangle. */
-static void covariance(ct_call *c, const ct__system *s, ct_view M, int64_t row, int64_t col)
-{
-    const ct_view x = ct__rows(s->X, row, row + ct_view_dim(M, 0)),
-                  z = row == col ? ct_no_view() : ct__rows(s->X, col, col + ct_view_dim(M, 1));
-    ct_prim_covariance(c, s->program, s->theta, x, z, row == col, M);
-}
-
 static void build(ct_call *c, const ct__system *s)
 {
-    const ct__packed *C = &s->C;
-    const ct__grid *g = &C->grid;
-    for (int64_t j = g->col; j < g->tiles; j += g->cols)
-        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows) {
-            const ct_view tile = ct__grid_stack(g, C->tiles, j, i, i + 1);
-            if (i == j) ct_prim_fill(c, tile, 0);
-            covariance(c, s, tile, i * g->b, j * g->b);
-        }
-    if (!g->group) covariance(c, s, C->A11, 0, 0);
-    if (C->n2) covariance(c, s, C->A21t, 0, C->n1);
-    if (C->n2) covariance(c, s, C->A22, C->n1, C->n1);
-    ct__packed_add_diagonal(c, C, s->noise);
+    const ct_view noise = ct_view_broadcast(s->noise, ct_shape1(s->C.n));
+    for (ct__block b = { .number = 0 }; s->C.in->next(&s->C, &b);) {
+        const int64_t row_end = b.row + ct_view_dim(b.M, 0), col_end = b.col + ct_view_dim(b.M, 1);
+        const bool beside = b.row != b.col;
+        if (!beside && s->C.unit > 1) ct_prim_fill(c, b.M, 0); /* whole tiles are sent */
+        ct_prim_covariance(c, s->program, s->theta, ct__rows(s->X, b.row, row_end),
+                           beside ? ct__rows(s->X, b.col, col_end) : ct_no_view(), !beside, b.M);
+        if (beside) continue;
+        ct_view diagonal = ct_view_diagonal(b.M);
+        ct_prim_map2(c, CT_MAP_add, diagonal, ct__rows(noise, b.row, row_end), diagonal);
+    }
 }
 
 bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
 {
     const bool failed_before = ct_failure_known(c);
-    const double tolerance = ct__gp_rounding(s->alpha.dtype);
     build(c, s);
-    if (s->C.grid.group &&
-        !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix, s->alpha, s->diagonal))
+    if (!s->C.in->sweep(c, &s->C, inverse, ct__gp_rounding(s->alpha.dtype), s->alpha, s->diagonal))
         return false;
-    if (!s->C.grid.group)
-        ct_prim_sweep_blocks(c, inverse, tolerance, s->C.A11, s->C.A21, s->C.A22, s->alpha, s->diagonal);
-    if (!inverse) ct__packed_solve_trans(c, &s->C, ct_view_transpose(s->alpha));
+    if (!inverse) ct__factor_solve_trans(c, &s->C, 0, ct_view_transpose(s->alpha));
     return ct_call_fine(c) && (failed_before || !ct_failure_known(c));
 }
 
 void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
                          ct_view X_bar)
 {
-    const ct__packed *C = &s->C;
-    const ct__grid *g = &C->grid;
     const ct__slopes k = { .program = s->program,
                            .theta = s->theta,
                            .X = s->X,
@@ -84,13 +62,8 @@ void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view
                            .theta_bar = theta_bar,
                            .X_bar = X_bar };
     ct__slopes_clear(c, &k);
-    for (int64_t j = g->col; j < g->tiles; j += g->cols)
-        for (int64_t i = ct__grid_next(g, CT__TILE_ROWS, j); i < g->tiles; i += g->rows)
-            ct__slopes_add(c, &k, ct__grid_stack(g, C->tiles, j, i, i + 1), i * g->b, j * g->b);
-    if (!g->group) ct__slopes_add(c, &k, C->A11, 0, 0);
-    if (C->n2) ct__slopes_add(c, &k, C->A21t, 0, C->n1);
-    if (C->n2) ct__slopes_add(c, &k, C->A22, C->n1, C->n1);
-    if (g->group && ct__grid_meet(c, g)) ct__grid_sum(c, g, theta_bar);
+    for (ct__block b = { .number = 0 }; s->C.in->next(&s->C, &b);) ct__slopes_add(c, &k, b.M, b.row, b.col);
+    s->C.in->sum(c, &s->C, theta_bar);
 }
 
 /* -- derivatives ----------------------------------------------------------------------------------------- */

@@ -1,30 +1,25 @@
 /* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r from a kernel's program. One array holds C, then L, then
  * C⁻¹. */
-#ifndef CT_GP_FACTOR_H
-#define CT_GP_FACTOR_H
+#ifndef CT_GP_SYSTEM_H
+#define CT_GP_SYSTEM_H
 
 #include <cotangent/op.h>
 
-#include "packed.h"
-
-/* Rows up to which the matrix may be a square: one block instead of three. */
-enum { CT__SQUARE = 600 };
+#include "place.h"
 
 typedef struct ct__system {
     const ct_cov_program *program;
     ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */
-    ct_view matrix;          /* scratch: the packed rectangle, or a square            */
-    ct__packed C;            /* its blocks                                            */
+    ct__factor C;            /* scratch                                               */
     ct_view alpha, diagonal; /* (n, p): r, then C⁻¹r;  scratch (n): the diagonal of L */
 } ct__system;
 
 /* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
  * succeeded. */
 double ct__gp_rounding(ct_dtype dtype);
-/* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, p), of contiguous columns, becomes r,
- * which has as many elements. On a grid p is 1. in: theta, X, r, noise. If `square`, a small matrix is stored
- * as a square. On a grid (grid.h) the matrix is this process's tiles, and the functions below are
- * collective. */
+/* Prepares ct__system_solve: `alpha` (n, p), of contiguous columns, becomes r, which has as many elements. On a
+ * grid p is 1, and the functions below are collective. in: theta, X, r, noise. If `square`, a small matrix is
+ * stored as a square. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square, ct__grid grid);
 /* Builds C and factorises it: the matrix becomes L, or, with `inverse`, C⁻¹; alpha and diagonal are filled.

@@ -53,46 +53,29 @@ void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape sh
 
 /* -- the factor ------------------------------------------------------------------------------------------ */
 
-/* Copies row i of L, i + 1 numbers, to or from its two parts in the packed factor. */
-static void move_row(ct_call *c, const ct__packed *L, int64_t i, ct_view row, bool reading)
+static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, void *host)
 {
-    ct_view part[2];
-    ct__packed_row(L, i, part);
-    for (int64_t k = 0, at = 0, end; k < 2 && ct_is_view(part[k]); k++, at = end) {
-        end = at + ct_view_dim(part[k], 1);
-        ct_view piece = ct_view_slice(row, 1, at, end, 1);
-        ct_prim_copy(c, reading ? piece : part[k], reading ? part[k] : piece);
-    }
-}
-
-static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L, void *host)
-{
-    for (int64_t i = 0; i < gp->rows.n && !s->bad; i++) {
+    for (int64_t i = 0; i < L->n && !s->bad; i++) {
         ct_tensor *row = read(s, gp->rows.dtype, ct_shape2(1, i + 1), host);
         if (row && !(number(host, ct_dtype_size(gp->rows.dtype), (size_t)i) > 0)) s->bad = true;
-        if (row && !s->bad) move_row(c, L, i, ct_view_of(row), true);
+        if (row && !s->bad) ct__packed_move_row(c, &L->blocks, i, ct_view_of(row), true);
         ct_release(row);
     }
 }
 
-/* Writes as many rows at a time as a tile has, in a group by process 0. `room` holds that many full rows. */
-static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__packed *L, ct_tensor *room, void *host)
+/* Writes as many rows at a time as the factor gives, in a group by process 0. `room` holds that many full
+ * rows. */
+static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *room, void *host)
 {
-    const ct__grid *g = &L->grid;
-    const int64_t n = gp->rows.n, most = ct_tensor_count(room) / n,
-                  size = (int64_t)ct_dtype_size(gp->rows.dtype);
-    const bool writes = ct_group_rank(g->group) == 0;
-    if (g->group && !ct__grid_meet(c, g)) return;
+    const int64_t n = L->n, size = (int64_t)ct_dtype_size(gp->rows.dtype);
+    const bool writes = ct_group_rank(gp->options.group) == 0;
     for (int64_t first = 0, end; first < n && ct_call_fine(c); first = end) {
-        end = first + most < n ? first + most : n;
+        end = first + L->unit < n ? first + L->unit : n;
         const int64_t count = (end - first) * end;
         ct_tensor *rows = writes ? ct_tensor_slice(room, 0, 0, count, 1) : NULL;
-        const ct_view panel =
-            ct_view_reshape(ct_view_slice(ct_view_of(room), 0, 0, count, 1), ct_shape2(end - first, end));
-        if (g->group)
-            ct__grid_row(c, g, L->tiles, first / most, panel);
-        else
-            move_row(c, L, first, panel, false);
+        L->in->rows(
+            c, L, first,
+            ct_view_reshape(ct_view_slice(ct_view_of(room), 0, 0, count, 1), ct_shape2(end - first, end)));
         if (writes && (!rows || ct_read(rows, host, (size_t)(count * size)))) s->bad = true;
         for (int64_t i = first; i < end && writes && !s->bad; i++)
             ct__stream_numbers(s, (char *)host + (i - first) * end * size, (size_t)i + 1, (size_t)size);
@@ -114,7 +97,7 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
     if (host && gp->factor.L && (room || s->reading)) {
         ct_tape_reset(gp->tape);
         ct_call *c = ct_scope_open(gp->tape, "the factor's rows");
-        const ct__packed L = ct__gp_factor_of(gp);
+        const ct__factor L = ct__gp_factor_of(gp);
         if (s->reading)
             read_rows(s, gp, c, &L, host);
         else

@@ -63,7 +63,7 @@ void ct__nlml_compute(ct_call *c, ct__grid grid)
     ct__density_flag(c);
     if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct__packed_diagonal(c, &s.C, noise_bar);
+    ct__factor_diagonal(c, &s.C, noise_bar);
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
     ct__system_contract(c, &s, 0.5, ct_view_squeeze(alpha, 1), ct_result_at(c, ct__bar(CT__THETA)),
                         ct__density_X_bar(c));

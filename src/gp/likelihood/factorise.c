@@ -21,7 +21,7 @@ static ct_status attempt(ct_gp *gp, const double *s, double jitter, void *value)
     ct_prim_fill(c, nlml, NAN);
     if (ct__system_solve(c, &system, false)) ct__nlml_value(c, in[2], alpha, system.diagonal, nlml);
     const double v = *(double *)value = ct_call_item(c, nlml);
-    gp->factor = (ct__kept){ .L = ct_tensor_of(c, system.matrix), .alpha = ct_tensor_of(c, alpha) };
+    gp->factor = (ct__kept){ .L = ct_tensor_of(c, system.C.numbers), .alpha = ct_tensor_of(c, alpha) };
     ct_scope_close(c);
     const ct_status status = ct_tape_status(gp->tape);
     if (status || !isfinite(v)) ct__kept_drop(&gp->factor);
@@ -73,15 +73,15 @@ ct_status ct__gp_complete(ct_gp *gp)
     ct_view y = ct_view_of(ct_value(g.residual)),
             C_diagonal = ct_view_of(ct_value(ct__graph_diagonal(gp, &g)));
     ct_call *c = ct_scope_open(gp->tape, "the new factor");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->rows.n);
+    const ct__factor L = ct__gp_factor_of(gp);
     ct_view L_diagonal = ct_scratch(c, gp->rows.dtype, ct_shape1(gp->rows.n));
     ct_view line = ct_scratch(c, gp->rows.dtype, ct_shape2(1, gp->rows.n));
     ct_view alpha = ct_view_reshape(line, ct_shape2(gp->rows.n, 1)),
             nlml = ct_scratch(c, gp->rows.dtype, ct_shape0());
     ct_prim_copy(c, y, alpha);
-    ct__packed_solve(c, &L, 0, line);
-    ct__packed_solve_trans(c, &L, line);
-    ct__packed_diagonal(c, &L, L_diagonal);
+    ct__factor_solve(c, &L, 0, line);
+    ct__factor_solve_trans(c, &L, 0, line);
+    ct__factor_diagonal(c, &L, L_diagonal);
     ct_prim_flag_pivots(c, ct__gp_rounding(gp->rows.dtype), C_diagonal, L_diagonal, alpha);
     ct__nlml_value(c, y, alpha, L_diagonal, nlml);
     gp->factor.nlml = ct_call_item(c, nlml) + ct__target_volume(&gp->target, gp->rows.n);

@@ -12,6 +12,7 @@
 #include "leave_one_out.h"
 
 #include "density.h"
+#include "gp/factor/inverse_diagonal.h"
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"
@@ -33,7 +34,7 @@ typedef struct work {
 /* The end of a range of at most `columns` columns from j that stays on one side of n1 and below `limit`. */
 static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
 {
-    int64_t n1 = w->s->C.n1;
+    int64_t n1 = w->s->C.blocks.n1;
     if (j < n1 && limit > n1) limit = n1;
     return j + columns < limit ? j + columns : limit;
 }
@@ -46,7 +47,7 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
     ct_view block = ct_view_block(w->block, 0, end - first, 0, to - j), square = ct__rows(block, 0, on);
     ct_view left = ct_view_block(w->triple, first, end, 0, 2), right = ct_view_block(w->triple, j, to, 1, 3);
     ct_prim_gemm(c, -0.5, left, ct_view_transpose(right), 0, block);
-    ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C, j, w->square, block);
+    ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C.blocks, j, w->square, block);
     if (on) {
         ct__slopes_add(c, &w->slopes, square, j, j);
         ct_prim_copy(c, ct_view_diagonal(square), ct__rows(w->noise_bar, j, to));
@@ -58,7 +59,7 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
 static void fill_panel(const work *w, int64_t i, int64_t end)
 {
     ct_view rows = ct__rows(w->panel, 0, end - i), g = ct__rows(w->g, i, end);
-    ct__packed_rows(w->c, &w->s->C, i, rows);
+    ct__packed_rows(w->c, &w->s->C.blocks, i, rows);
     ct_prim_gemm(w->c, 1, rows, w->e, 0, g);
     ct_prim_copy(w->c, g, ct_view_block(w->triple, i, end, 0, 1));
     ct_prim_copy(w->c, g, ct_view_block(w->triple, i, end, 2, 3));
@@ -164,9 +165,9 @@ static void member(ct_call *c)
         return;
     }
     if (ct_call_recorded(c))
-        ct__packed_diagonal(c, &s.C, q);
+        ct__factor_diagonal(c, &s.C, q);
     else
-        ct__packed_inverse_diagonal(c, &s.C, q);
+        ct__inverse_diagonal(c, &s.C, q);
     ct_prim_map2(c, CT_MAP_div, alpha, q, e);
     take_value(c, alpha, e, q, each, ct_result(c));
     ct__density_flag(c);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "gp/factor/packed_solve.h"
 #include "gp/factor/system.h"
 
 enum { ROOM_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
@@ -162,7 +163,7 @@ void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view 
     ct_view B = rows_from(m->narrow, 0, ct_view_dim(V, 1)), columns = ct_view_transpose(B);
     ct_prim_copy(m->c, V, columns);
     if (kind != CT__SOLVE_FACTOR_TRANS) ct__packed_solve(m->c, &m->L, 0, B);
-    if (kind != CT__SOLVE_FACTOR) ct__packed_solve_trans(m->c, &m->L, B);
+    if (kind != CT__SOLVE_FACTOR) ct__packed_solve_trans(m->c, &m->L, 0, B);
     ct_prim_copy(m->c, columns, V);
 }
 

@@ -35,17 +35,17 @@ static parts parts_of(ct_view whole, int64_t n)
 }
 
 /* From the factor, H (n, p) and r (n, 1): G = Hᵀ L⁻ᵀ, M Mᵀ = G Gᵀ, then G = M⁻¹ G L⁻¹ and w = G r */
-static parts restrict_by(ct_call *c, const ct__packed *L, ct_view H, ct_view r)
+static parts restrict_by(ct_call *c, const ct__factor *L, ct_view H, ct_view r)
 {
     const int64_t n = ct_view_dim(H, 0), p = ct_view_dim(H, 1);
     const parts t = parts_of(ct_scratch(c, H.dtype, ct_shape2(p, n + p + 1)), n);
     if (!ct_call_fine(c)) return t;
     ct_view V = ct_scratch(c, H.dtype, ct_shape2(p, n)), A = ct_scratch(c, H.dtype, ct_shape2(p, p));
     ct_prim_copy(c, ct_view_transpose(H), V);
-    ct__packed_solve(c, L, 0, V);
+    ct__factor_solve(c, L, 0, V);
     ct_prim_syrk(c, 1, V, 0, A);
     ct_prim_potrf(c, A);
-    ct__packed_solve_trans(c, L, V);
+    ct__factor_solve_trans(c, L, 0, V);
     ct_prim_trsm(c, CT_LOWER, 1, A, V);
     ct_prim_copy(c, V, t.G);
     ct_prim_copy(c, A, t.M);
@@ -113,8 +113,8 @@ static void forward(ct_call *c)
     ct__density_flag(c);
     if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct__packed_add_product(c, &s.C, -1, t.G);
-    ct__packed_diagonal(c, &s.C, noise_bar);
+    ct__packed_add_product(c, &s.C.blocks, -1, t.G);
+    ct__factor_diagonal(c, &s.C, noise_bar);
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
     ct__system_contract(c, &s, 0.5, ct_view_squeeze(alpha, 1), ct_result_at(c, ct__bar(CT__THETA)),
                         ct_no_view());
@@ -149,7 +149,7 @@ ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
 {
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "the basis of the mean");
-    const ct__packed L = ct__gp_factor_of(gp);
+    const ct__factor L = ct__gp_factor_of(gp);
     ct_view alpha = ct_view_of(gp->factor.alpha), square = ct_scratch(c, gp->rows.dtype, ct_shape2(1, 1)),
             more = ct_scratch(c, gp->rows.dtype, ct_shape0());
     const parts t = restrict_by(c, &L, ct_view_of(gp->mean.trend->H), ct_view_of(gp->mean.trend->detrended));

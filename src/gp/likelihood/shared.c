@@ -66,8 +66,8 @@ static void forward(ct_call *c)
     if (ct_call_recorded(c)) ct_prim_copy(c, A, ct_result_at(c, ct__bar(CT__RESIDUAL)));
     if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct__packed_add_product(c, &s.C, -1 / (double)p, A_t);
-    ct__packed_diagonal(c, &s.C, noise_bar);
+    ct__packed_add_product(c, &s.C.blocks, -1 / (double)p, A_t);
+    ct__factor_diagonal(c, &s.C, noise_bar);
     ct_prim_map1(c, CT_MAP_scale, (double[]){ weight, 0 }, noise_bar, noise_bar);
     ct__system_contract(c, &s, weight, ct_no_view(), ct_result_at(c, ct__bar(CT__THETA)),
                         ct__density_X_bar(c));

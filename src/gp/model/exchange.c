@@ -103,12 +103,12 @@ ct_status ct__gp_close_with(ct_gp *gp, ct_call *c, ct_view x, const char *what, 
     return ct__gp_tape_failed(gp, what);
 }
 
-ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__packed *L, ct_view line),
+ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__factor *L, ct_view line),
                             const char *what, double *out)
 {
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, what);
-    ct__packed L = ct__gp_factor_of(gp);
+    ct__factor L = ct__gp_factor_of(gp);
     ct_view line = ct_scratch(c, gp->rows.dtype, ct_shape1(gp->rows.n));
     line_of(c, &L, line);
     return ct__gp_close_with(gp, c, line, what, out);

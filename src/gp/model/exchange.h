@@ -24,7 +24,7 @@ ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 /* Closes the scope c on gp's tape and reads x of it as doubles. */
 ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
 /* Reads the n numbers that `line_of` computes from the factor. The model must have one. */
-ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__packed *L, ct_view line),
+ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__factor *L, ct_view line),
                             const char *what, double *out);
 
 #endif

@@ -1,6 +1,6 @@
 #include "memory.h"
 
-#include "gp/factor/system.h"
+#include "gp/factor/place.h"
 
 uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {

@@ -78,11 +78,10 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
 
 ct__grid ct__gp_grid(const ct_gp *gp) { return ct__grid_of(gp->options.group, gp->rows.n); }
 
-ct__packed ct__gp_factor_of(const ct_gp *gp)
+ct__factor ct__gp_factor_of(const ct_gp *gp)
 {
     const ct__grid grid = ct__gp_grid(gp);
-    const ct_view L = ct_view_of(gp->factor.L);
-    return grid.group ? ct__packed_on(&grid, L) : ct__packed_of(L, gp->rows.n);
+    return ct__factor_of(&grid, ct_view_of(gp->factor.L), gp->rows.n);
 }
 
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)

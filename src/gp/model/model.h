@@ -10,7 +10,7 @@
 #include "gp/data/rows.h"
 #include "gp/data/target.h"
 #include "gp/factor/kept.h"
-#include "gp/factor/packed.h"
+#include "gp/factor/place.h"
 #include "gp/group/group.h"
 #include "gp/likelihood/likelihood.h"
 #include "lens.h"
@@ -60,7 +60,7 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
 void ct__gp_drop_rows(ct_gp *gp);
 /* The grid of the model's group, and the factor on it. */
 ct__grid ct__gp_grid(const ct_gp *gp);
-ct__packed ct__gp_factor_of(const ct_gp *gp);
+ct__factor ct__gp_factor_of(const ct_gp *gp);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 

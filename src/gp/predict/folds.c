@@ -65,31 +65,18 @@ static ct_status sort_rows(folds *f, const int64_t *fold)
 
 /* -- the blocks of the inverse --------------------------------------------------------------------------- */
 
-/* The rows and columns of L from `first` on. */
-static ct__packed from(const ct__packed *L, int64_t first)
-{
-    const int64_t n1 = L->n1, n2 = L->n2, skip = first < n1 ? first : n1, skip2 = first - skip;
-    return (ct__packed){ .n1 = n1 - skip,
-                         .n2 = n2 - skip2,
-                         .A11 = ct_view_block(L->A11, skip, n1, skip, n1),
-                         .A22 = ct_view_block(L->A22, skip2, n2, skip2, n2),
-                         .A21 = ct_view_block(L->A21, skip2, n2, skip, n1),
-                         .A21t = ct_view_block(L->A21t, skip, n1, skip2, n2) };
-}
-
 /* out = rows i, i + 1, ... of C⁻¹, columns from `first` on. Column j of B L⁻¹ depends only on the columns
  * from j on. */
 static ct_status inverse_rows(ct_gp *gp, int64_t i, int64_t rows, int64_t first, double *out)
 {
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_cross_validate");
-    ct__packed L = ct__gp_factor_of(gp);
+    const ct__factor L = ct__gp_factor_of(gp);
     ct_view B = ct_scratch(c, gp->rows.dtype, ct_shape2(rows, gp->rows.n - first));
-    if (first) L = from(&L, first);
     ct_prim_fill(c, B, 0);
     ct_prim_fill(c, ct_view_diagonal(ct__cols(B, i - first, i - first + rows)), 1);
-    ct__packed_solve(c, &L, 0, B);
-    ct__packed_solve_trans(c, &L, B);
+    ct__factor_solve(c, &L, first, B);
+    ct__factor_solve_trans(c, &L, first, B);
     return ct__gp_close_with(gp, c, B, "the cross-validation", out);
 }
 
@@ -98,10 +85,11 @@ static ct_status fill_blocks(folds *f)
 {
     ct_gp *gp = f->gp;
     const int64_t n = gp->rows.n, panel = ct__packed_panel(n, gp->rows.dtype), most = panel < n ? panel : n;
+    const bool any_row = ct__gp_factor_of(gp).unit == 1;
     double *rows = ct__gp_alloc(gp->device, (uint64_t)most * (uint64_t)n, sizeof *rows);
     ct_status s = rows ? CT_OK : CT_ENOMEM;
     for (int64_t i = 0, count; i < n && !s; i += count) {
-        const int64_t first = gp->options.group ? 0 : i;
+        const int64_t first = any_row ? i : 0;
         count = most < n - i ? most : n - i;
         s = inverse_rows(gp, i, count, first, rows);
         for (int64_t r = 0; r < count && !s; r++) {

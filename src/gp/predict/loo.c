@@ -10,6 +10,7 @@
 
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
+#include "gp/factor/inverse_diagonal.h"
 #include "gp/kernel/prior.h"
 #include "gp/likelihood/factorise.h"
 #include "gp/likelihood/table.h"
@@ -24,7 +25,7 @@ static ct_status parts_of(ct_gp *gp, double *part[3])
     if (!s)
         s = ct__gp_arrays(gp->device, (uint64_t)gp->rows.n, (double **[]){ &part[0], &part[1], &part[2] }, 3);
     if (s) return s;
-    s = ct__gp_fetch_line(gp, ct__packed_inverse_diagonal, "the leave-one-out prediction", part[2]);
+    s = ct__gp_fetch_line(gp, ct__inverse_diagonal, "the leave-one-out prediction", part[2]);
     if (!s && gp->mean.trend) s = ct__trend_leave_out(gp, part[2]);
     if (!s) s = ct__gp_read(gp->target.y, part[0]);
     if (!s) s = ct__gp_read(gp->factor.alpha, part[1]);

@@ -99,9 +99,9 @@ static ct_status solve(inspection *q, double *v, double *norm)
     if (!t) return ct_last_status(gp->device);
     ct_view B = ct_view_of(t);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
-    ct__packed L = ct__gp_factor_of(gp);
-    ct__packed_solve(c, &L, 0, B);
-    ct__packed_solve_trans(c, &L, B);
+    ct__factor L = ct__gp_factor_of(gp);
+    ct__factor_solve(c, &L, 0, B);
+    ct__factor_solve_trans(c, &L, 0, B);
     ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
     ct_release(t);
     *norm = 0;
@@ -155,7 +155,7 @@ static ct_status inverse_norm(inspection *q, double *estimate)
 
 static ct_status read_pivots(inspection *q)
 {
-    ct_status s = ct__gp_fetch_line(q->gp, ct__packed_diagonal, "the factor", q->v);
+    ct_status s = ct__gp_fetch_line(q->gp, ct__factor_diagonal, "the factor", q->v);
     q->report->smallest_pivot = INFINITY;
     for (int64_t i = 0; i < q->gp->rows.n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];

@@ -7,7 +7,8 @@
  * keeps no array of n numbers per point. Points are processed in panels of k_iᵀ. */
 #include "posterior_op.h"
 
-#include "gp/factor/packed.h"
+#include "gp/factor/inverse_diagonal.h"
+#include "gp/factor/place.h"
 #include "gp/kernel/cov_call.h"
 #include "gp/likelihood/density.h"
 
@@ -18,12 +19,6 @@ enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while in the cache */
 /* The number of values; without L only a. They are outputs (m); the slopes of each (m, d), for the rule,
  * follow. */
 static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
-
-/* `factor` holds blocks, or on a grid this process's tiles. */
-static ct__packed factor_of(ct_view factor, const ct__grid *grid, int64_t n)
-{
-    return grid->group ? ct__packed_on(grid, factor) : ct__packed_of(factor, n);
-}
 
 /* -- solutions of a packed factor: V = B L⁻ᵀ, or B L⁻¹; adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ; none in L -- */
 
@@ -37,13 +32,10 @@ static ct_shape half_shape(ct_call *c) { return ct_arg_shape(c, 1); }
 static void half_forward(ct_call *c)
 {
     const half *h = ct_attr(c);
-    const ct__packed L = factor_of(ct_arg(c, 0), &h->grid, ct_arg_dim(c, 1, 1));
+    const ct__factor L = ct__factor_of(&h->grid, ct_arg(c, 0), ct_arg_dim(c, 1, 1));
     ct_view B = ct_result(c);
     ct_prim_copy(c, ct_arg(c, 1), B);
-    if (h->trans)
-        ct__packed_solve_trans(c, &L, B);
-    else
-        ct__packed_solve(c, &L, 0, B);
+    L.in->solve(c, &L, h->trans, 0, B);
 }
 
 static ct_var half_solve(ct_var L, ct_var B, half h);
@@ -139,11 +131,11 @@ static void run_panel(ct_call *c, const panel *p)
         contract(c, p, each, 1, n_values);
     }
     if (n_values == 1) return;
-    ct__packed L = factor_of(ct_arg(c, FACTOR), ct__cov_extra(ct_attr(c)), ct_view_dim(p->k, 1));
-    ct__packed_solve(c, &L, 0, p->k);
+    const ct__factor L = ct__factor_of(ct__cov_extra(ct_attr(c)), ct_arg(c, FACTOR), ct_view_dim(p->k, 1));
+    ct__factor_solve(c, &L, 0, p->k);
     ct__row_squares(c, p->k, part(c, p, 1));
     if (!slopes) return;
-    ct__packed_solve_trans(c, &L, p->k);
+    ct__factor_solve_trans(c, &L, 0, p->k);
     contract(c, p, p->k, 2, n_values + 1);
 }
 

@@ -60,9 +60,9 @@ static ct__posterior joint(const request *r)
     ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
     ct_view V = ct_scratch(c, gp->rows.dtype, ct_shape2(r->m, gp->rows.n));
     ct_view C = ct_scratch(c, gp->rows.dtype, ct_shape2(r->m, r->m));
-    ct__packed L = ct__gp_factor_of(gp);
+    ct__factor L = ct__gp_factor_of(gp);
     ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->rows.X), false, V);
-    ct__packed_solve(c, &L, 0, V);
+    ct__factor_solve(c, &L, 0, V);
     ct_prim_covariance(c, k, theta, Xs, ct_no_view(), false, C);
     ct_prim_syrk(c, -1, V, 1, C);
     ct_tensor *covariance = ct_tensor_of(c, C);
