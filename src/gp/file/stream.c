@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,12 @@
 #include "gp/data/numbers.h"
 
 void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
+
+void ct__stream_check(ct__stream *s, ct_status status)
+{
+    if (status) s->bad = true;
+    if (status == CT_ENOMEM) s->no_memory = true;
+}
 
 uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
 
@@ -95,6 +102,13 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size)
     }
 }
 
+void ct__stream_reals(ct__stream *s, double *value, int64_t count, bool positive)
+{
+    ct__stream_numbers(s, value, (size_t)count, sizeof *value);
+    for (int64_t i = 0; i < count && !s->bad; i++)
+        s->bad = !isfinite(value[i]) || (positive && !(value[i] > 0));
+}
+
 int ct__stream_small(ct__stream *s, int value, int limit)
 {
     uint32_t v = (uint32_t)value;
@@ -120,6 +134,11 @@ void ct__stream_text(ct__stream *s, char **value)
     }
     ct__stream_bytes(s, *value, (size_t)length);
     if (s->reading && memchr(*value, 0, (size_t)length)) s->bad = true;
+}
+
+void ct__stream_name(ct__stream *s, const char *text)
+{
+    ct__stream_text(s, &(char *){ (char *)(uintptr_t)text });
 }
 
 void ct__stream_seal(ct__stream *s)

@@ -2,7 +2,6 @@
 #ifndef CT_GP_STREAM_H
 #define CT_GP_STREAM_H
 
-#include <cotangent/gp.h>
 #include <cotangent/io.h>
 
 enum { CT__STREAM_TEXT = 1 << 20 }; /* bytes of the longest text */
@@ -16,7 +15,6 @@ typedef struct ct__stream {
     ct_device *device;
     unsigned char *data;
     size_t at, size;
-    int version;
     bool reading, bad, no_memory;
     ct_file_writer *to;
     ct_file_reader *from;
@@ -26,6 +24,8 @@ typedef struct ct__stream {
 } ct__stream;
 
 void ct__stream_lacks_memory(ct__stream *s);
+/* Makes the stream bad for a status other than CT_OK. */
+void ct__stream_check(ct__stream *s, ct_status status);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);
 /* `count` numbers of 4 or 8 bytes. */
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
@@ -33,6 +33,10 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
 void ct__stream_text(ct__stream *s, char **value);
+/* Writes a text. */
+void ct__stream_name(ct__stream *s, const char *text);
+/* `count` reals, of which none is infinite or NaN, and with `positive` all are positive. */
+void ct__stream_reals(ct__stream *s, double *value, int64_t count, bool positive);
 /* The CRC-64 of all bytes so far. */
 uint64_t ct__stream_crc(const ct__stream *s);
 /* Writes it as u64; or reads it, `bad` if it differs. */
@@ -42,12 +46,5 @@ void ct__stream_flush(ct__stream *s);
 /* The number of bytes still to be read; skips them. */
 uint64_t ct__stream_left(const ct__stream *s);
 void ct__stream_skip(ct__stream *s);
-
-/* -- stream_tensor.c: numbers that are not finite are `bad` ---------------------------------------------- */
-
-/* Writes *t, or reads it into a new tensor. */
-void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape);
-/* The lower triangle of L by rows. */
-void ct__stream_factor(ct__stream *s, ct_gp *gp);
 
 #endif

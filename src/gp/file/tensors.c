@@ -1,10 +1,9 @@
-/* Reads and writes a model's tensors, the factor some rows at a time. */
+#include "tensors.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "gp/data/numbers.h"
-#include "gp/model/model.h"
-#include "stream.h"
 
 /* Number i of f64 (size 8) or f32. */
 static double number(const void *host, size_t size, size_t i)
