@@ -21,7 +21,8 @@ KNOWN = [{f"src/{folder}/{room}" for room in rooms.split()} for folder, rooms in
     ("tensor/cpu", "grouped grouped_half grouped_rows"),
     ("tensor/cpu", "inverse kernel/substitute"),
     ("tensor/cuda", "covariance covariance_pairs covariance_plan"),
-    ("tensor/io", "csv csv_dialect csv_error csv_field csv_header csv_kinds csv_levels csv_number csv_rows table"),
+    ("tensor/io", "csv csv_dialect csv_error csv_field csv_header csv_kinds csv_levels csv_number csv_rows "
+                  "table"),
     ("tensor/io", "npy npy_header"),
 ]]
 

@@ -47,7 +47,7 @@ static ct_view panel_of(const sweep *s, const step *at, int side, int64_t i0, in
 
 /* Begins to send W_i, i0 <= i < i1, to all processes with its tile row, or its tile column: from the
  * processes that solved for it or, `onward`, from those that have received it. */
-static void journey(const sweep *s, const step *at, int side, bool onward, int64_t i0, int64_t i1)
+static void send_panel(const sweep *s, const step *at, int side, bool onward, int64_t i0, int64_t i1)
 {
     const ct__grid *g = s->g;
     if (!ct_is_view(at->W[side])) return;
@@ -82,12 +82,12 @@ static bool pivots(const sweep *s, step *at, int64_t k)
         ct_prim_trsm(s->c, CT_LOWER, 1, at->L, at->y);
     }
     const size_t bytes = (size_t)ct_view_count(at->pivot) * ct_dtype_size(z.dtype);
-    const bool told = ct__group_tell(g->group, at->pivot.data, bytes, ct__grid_owner(g, k));
+    const bool sent = ct__group_tell(g->group, at->pivot.data, bytes, ct__grid_owner(g, k));
     ct_prim_copy(s->c, ct_view_diagonal(at->L), ct__grid_part(g, s->diagonal, 0, k));
     ct_prim_copy(s->c, at->y, z);
     if (s->inverse) ct_prim_trsm(s->c, CT_LOWER | CT_TRANS, 1, at->L, z);
     const void *first = at->pivot.data;
-    return told && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
+    return sent && !isnan(z.dtype == CT_F32 ? *(const float *)first : *(const double *)first);
 }
 
 /* Processes with tiles of the panel solve for W_i = A_ik L⁻ᵀ, in place and in the panel. If `swept`, W_i L⁻¹
@@ -114,8 +114,8 @@ static void solve(const sweep *s, const step *at, bool swept)
 static void panel(const sweep *s, const step *at)
 {
     solve(s, at, false);
-    journey(s, at, CT__TILE_ROWS, false, at->k + 1, s->g->tiles);
-    if (s->inverse) journey(s, at, CT__TILE_COLS, false, 0, at->k);
+    send_panel(s, at, CT__TILE_ROWS, false, at->k + 1, s->g->tiles);
+    if (s->inverse) send_panel(s, at, CT__TILE_COLS, false, 0, at->k);
 }
 
 /* Replaces panel and pivots by the inverse's tiles. */
@@ -185,8 +185,8 @@ static bool run(const sweep *s, step *const panels[2])
         const bool last = k + 1 == g->tiles;
         if (!k || !ahead) panel(s, at);
         ct__group_arrive(g->group);
-        if (s->inverse) journey(s, at, CT__TILE_ROWS, true, 0, k);
-        journey(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
+        if (s->inverse) send_panel(s, at, CT__TILE_ROWS, true, 0, k);
+        send_panel(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
         ct__group_arrive(g->group);
         if (!k || !ahead) replace(s, at);
         update_z(s, at);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gp/data/find_seasons.h"
+#include "gp/model/options.h"
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"
@@ -40,8 +41,8 @@ static ct_status check_season(const ct_gp_choose_options *o, const ct_gp_options
                               int64_t d)
 {
     const int64_t j = o->season_column;
-    if ((unsigned)o->season > CT_GP_SEASON_NONE)
-        return ct_device_fail(device, CT_EINVAL, "ct_gp_choose: an option has no such value");
+    const ct__option season = { "season", o->season, 0, CT_GP_SEASON_NONE };
+    if (ct__options_check(device, "ct_gp_choose", &season, 1)) return CT_EINVAL;
     if (o->season != CT_GP_SEASON_OF_COLUMN) return CT_OK;
     if (o->n_candidates)
         return ct_device_fail(

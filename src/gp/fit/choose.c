@@ -115,7 +115,7 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
     options.progress = pass_on;
     options.context = c;
     options.restarts = restarts;
-    ct_status told = ct__fit_many(gp, count, &options, status, c->checkpoint), first = CT_OK;
+    ct_status reported = ct__fit_many(gp, count, &options, status, c->checkpoint), first = CT_OK;
     for (int i = 0; i < count; i++) {
         c->choice->starts += gp[i]->report.starts;
         c->choice->iterations += gp[i]->report.iterations;
@@ -124,7 +124,7 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
         c->choice->replayed += gp[i]->report.replayed;
         if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
-    if (first && first != told) /* the device's message is another model's */
+    if (first && first != reported) /* the device's message is another model's */
         ct_device_fail(gp[0]->device, first, "ct_gp_choose: a candidate failed: %s", ct_status_name(first));
     return first;
 }

@@ -1,6 +1,8 @@
 /* Fits of one model or many: their starts, in parallel for small data, and their results. */
 #include "fit.h"
 
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "gp/likelihood/table.h"
 #include "gp/model/copy.h"
 #include "gp/model/memory.h"
+#include "gp/model/options.h"
 #include "gp/model/param_units.h"
 #include "gp/model/param_values.h"
 #include "objective.h"
@@ -229,12 +232,14 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
                                       (long long)i);
     }
     ct_device *device = count ? models[0]->device : NULL;
-    if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || (unsigned)o->objective > CT_OBJECTIVE_LOO ||
-        (unsigned)o->precision > CT_PRECISION_MIXED || o->restarts < 0 || o->restarts > 100000 ||
-        o->max_iterations < 0 || !(o->tolerance >= 0) || !(o->learning_rate >= 0) ||
-        !isfinite(o->learning_rate))
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_fit: an option is negative, not a number, or unknown");
+    const ct__option range[] = { { "optimizer", o->optimizer, 0, CT_OPTIMIZER_ADAM },
+                                 { "objective", o->objective, 0, CT_OBJECTIVE_LOO },
+                                 { "precision", o->precision, 0, CT_PRECISION_MIXED },
+                                 { "restarts", o->restarts, 0, 100000 },
+                                 { "max_iterations", o->max_iterations, 0, INT_MAX },
+                                 { "tolerance", o->tolerance, 0, INFINITY },
+                                 { "learning_rate", o->learning_rate, 0, DBL_MAX } };
+    if (ct__options_check(device, "ct_gp_fit", range, sizeof range / sizeof *range)) return CT_EINVAL;
     if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");

@@ -27,8 +27,9 @@ static ct_status attempt(ct_gp *gp, const double *s, double jitter, void *contex
 {
     evaluation *e = context;
     const ct__params *p = &gp->params;
-    const ct__graph g = ct__graph_of(gp, s, jitter, e->gradient != NULL);
-    const ct_var v = e->by->objective(gp, &g, e->draw);
+    ct__graph g = ct__graph_of(gp, s, jitter, e->gradient != NULL);
+    g.draw = e->draw;
+    const ct_var v = e->by->objective(gp, &g);
     e->value = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(e->value)) return CT_ENUMERIC;

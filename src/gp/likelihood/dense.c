@@ -124,9 +124,8 @@ uint64_t ct__nlml_bytes(const ct_gp *gp, int64_t d, bool fitting)
     return ct__gp_bytes(gp->options.group, gp->rows.n, d, gp->rows.dtype, fitting);
 }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     return ct_gp_nlml(gp->kernel, g->theta, g->X, g->residual, g->variance);
 }
 

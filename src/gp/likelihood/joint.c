@@ -102,9 +102,8 @@ static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
     return ct__nlml_bytes(gp, d, fitting) + (fitting ? products : 0);
 }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     const int64_t p = gp->likelihood.grid, n = gp->rows.n / p, at = gp->likelihood.pivot;
     ct_var points = ct_slice(g->X, 0, 0, n, 1), outputs = ct_slice(g->X, 0, at, gp->rows.n, n),
            K = ct_cov(gp->kernel, g->theta, points, points),

@@ -198,9 +198,8 @@ static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
     return fitting ? ct__gp_loo_bytes(gp->rows.n, d, gp->rows.dtype) : 0;
 }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     return ct_gp_loo_nlpd(gp->kernel, g->theta, g->X, g->residual, g->variance);
 }
 

@@ -40,8 +40,8 @@ typedef struct ct__likelihood {
     /* The most bytes of an evaluation for a fit of gp, or else of a factorisation; with d columns of data, or
      * 0 if the data are counted already. */
     uint64_t (*bytes)(const ct_gp *gp, int64_t d, bool fitting);
-    /* -log p of the standardised problem, from the model on its tape. The random signs are those of `draw`. */
-    ct_var (*objective)(ct_gp *gp, const struct ct__graph *g, uint64_t draw);
+    /* -log p of the standardised problem, from the model on its tape. */
+    ct_var (*objective)(ct_gp *gp, const struct ct__graph *g);
     /* Completes a factor L and α = C⁻¹r of gp, and its likelihood; NULL: nothing is missing. */
     ct_status (*complete)(ct_gp *gp);
 } ct__likelihood;

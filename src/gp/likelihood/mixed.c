@@ -309,10 +309,10 @@ static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
     return fitting ? ct__gp_mixed_bytes(gp->rows.n, gp->rows.d) : 0;
 }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
     ct_gp_mixed report;
-    ct_var v = nlml_mixed(gp->kernel, g->theta, g->X, g->residual, g->variance, draw, &report);
+    ct_var v = nlml_mixed(gp->kernel, g->theta, g->X, g->residual, g->variance, g->draw, &report);
     gp->likelihood.error = report.error;
     return v;
 }

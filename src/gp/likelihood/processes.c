@@ -18,9 +18,8 @@ static const ct_op op = {
     .name = "gp_nlml", .n_in = CT__DENSITY_INPUTS, .shape = shape, .forward = forward, .vjp = vjp
 };
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     const ct__grid grid = ct__gp_grid(gp);
     return ct__cov_apply_with(&op, ct_kernel_program(gp->kernel), &grid, sizeof grid,
                               (ct_var[]){ g->theta, g->X, g->residual, g->variance }, CT__DENSITY_INPUTS);

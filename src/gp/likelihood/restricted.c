@@ -176,9 +176,8 @@ static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
 
 static bool able(const ct_gp *gp) { return gp->mean.trend != NULL; }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     ct_var H = ct_constant(gp->tape, gp->mean.trend->H),
            v = ct__gp_restricted(gp->kernel, g->theta, g->X, g->residual, g->variance, H);
     return ct_shift(v, ct__trend_constant(gp->mean.trend, gp->target.scale));

@@ -115,9 +115,8 @@ static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
     return ct__nlml_bytes(gp, d, fitting) + (fitting ? 4 * numbers * ct_dtype_size(gp->rows.dtype) : 0);
 }
 
-static ct_var objective(ct_gp *gp, const ct__graph *g, uint64_t draw)
+static ct_var objective(ct_gp *gp, const ct__graph *g)
 {
-    (void)draw;
     return ct_outputs_nlml_shared(gp->kernel, g->theta, g->X, ct_constant(gp->tape, gp->likelihood.outputs),
                                   g->variance);
 }

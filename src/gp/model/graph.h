@@ -8,6 +8,7 @@ typedef struct ct__graph {
     ct_var theta, noise, mean;    /* leaves or constants; mean: c, then the slopes, as one vector */
     ct_var X, variance, residual; /* (n, d); of noise and jitter, (n) or (1); y - m(X), (n, 1) */
     double jitter;
+    uint64_t draw; /* the stream of random signs, for a likelihood with a random error */
 } ct__graph;
 
 /* Builds the graph on gp's tape from the parameters s, with `jitter` on the diagonal. */

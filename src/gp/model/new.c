@@ -6,6 +6,7 @@
 #include "gp/kernel/kernel_tree.h"
 #include "gp/likelihood/table.h"
 #include "memory.h"
+#include "options.h"
 #include "param_units.h"
 #include "param_values.h"
 #include "periods.h"
@@ -34,13 +35,14 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
     if (ct__group_usable(o->group, device) || ct__columns_check(device, o, d)) return ct_last_status(device);
-    if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_INPUTS ||
-        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK ||
-        (unsigned)o->transform > CT_TRANSFORM_SQRT)
-        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
-    if (o->rows_of_table < 0)
-        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: rows_of_table = %lld",
-                              (long long)o->rows_of_table);
+    const ct__option range[] = { { "mean", o->mean, 0, CT_MEAN_BASIS },
+                                 { "noise", o->noise, 0, CT_NOISE_INPUTS },
+                                 { "standardize", o->standardize, 0, CT_STANDARDIZE_OUTPUTS },
+                                 { "priors", o->priors, 0, CT_PRIORS_WEAK },
+                                 { "transform", o->transform, 0, CT_TRANSFORM_SQRT },
+                                 { "rows_of_table", (double)o->rows_of_table, 0, (double)INT64_MAX } };
+    if (ct__options_check(device, "ct_gp_new", range, sizeof range / sizeof *range))
+        return ct_last_status(device);
     if ((o->mean == CT_MEAN_BASIS) != (o->basis != NULL))
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: a basis belongs with CT_MEAN_BASIS");
     if (!ct__likelihood_for(device, ct__features_of(o, ct_tensor_dtype(X)), NULL, "ct_gp_new"))

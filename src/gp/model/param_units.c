@@ -108,8 +108,8 @@ static double start_value(const ct_gp *gp, int64_t i)
 static ct_prior first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->params.param[i];
-    bool told = p->prior.kind || p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
-    if (told || gp->options.priors == CT_PRIORS_NONE) return p->prior;
+    bool set = p->prior.kind || p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
+    if (set || gp->options.priors == CT_PRIORS_NONE) return p->prior;
     if (called(p, "lengthscale") && p->unit == CT_UNIT_INPUT)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, sqrt((double)columns_beside(gp, i)) * typical(gp, i), 2 };
     if (of_log_noise(gp, i))

@@ -16,7 +16,7 @@ static bool is_period(const ct_param *p, int64_t column)
     return p->unit == CT_UNIT_INPUT && p->column == column && dot && !strcmp(dot, ".period");
 }
 
-static bool is_told(const ct_param *p)
+static bool is_set(const ct_param *p)
 {
     return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
 }
@@ -42,19 +42,19 @@ static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASO
 static ct_status begin(ct_gp *gp, int64_t column)
 {
     ct_season season[CT_SEASONS];
-    bool told[CT_SEASONS] = { false };
+    bool taken[CT_SEASONS] = { false };
     int count = 0;
     double shortest = 0;
     const ct_status s = find(gp, column, season, &count, &shortest);
     for (int64_t i = 0; i < gp->params.n_kernel && count; i++) {
         const ct_param *p = &gp->params.param[i];
-        for (int k = 0; k < count && is_period(p, column) && is_told(p); k++)
-            told[k] = told[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
+        for (int k = 0; k < count && is_period(p, column) && is_set(p); k++)
+            taken[k] = taken[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
     }
     for (int64_t i = 0, k = 0; i < gp->params.n_kernel; i++) {
         ct_param *p = &gp->params.param[i];
-        if (!is_period(p, column) || is_told(p)) continue;
-        while (k < count && told[k]) k++;
+        if (!is_period(p, column) || is_set(p)) continue;
+        while (k < count && taken[k]) k++;
         if (k < count) p->value = season[k++].period;
         p->value = fmax(p->value, p->lower = shortest);
     }
@@ -67,7 +67,7 @@ ct_status ct__gp_begin_periods(ct_gp *gp)
     for (int64_t j = 0; j < gp->rows.d && !s; j++) {
         bool any = false;
         for (int64_t i = 0; i < gp->params.n_kernel; i++)
-            any = any || (is_period(&gp->params.param[i], j) && !is_told(&gp->params.param[i]));
+            any = any || (is_period(&gp->params.param[i], j) && !is_set(&gp->params.param[i]));
         if (any) s = begin(gp, j);
     }
     return s;

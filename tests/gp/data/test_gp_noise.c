@@ -533,7 +533,7 @@ static void nonsense_is_refused(void **state)
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = few }, CT_ESHAPE, "noise_levels must be n numbers" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = lacking }, CT_EINVAL, "noise_levels: row 3 is NaN" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = long_ids }, CT_EINVAL, "row 2 exceeds ±2^53" },
-        { { .noise = (ct_gp_noise)(CT_NOISE_INPUTS + 1) }, CT_EINVAL, "no such value" },
+        { { .noise = (ct_gp_noise)(CT_NOISE_INPUTS + 1) }, CT_EINVAL, "the option " },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf"), &bad[i].options), device, bad[i].status,

@@ -394,7 +394,7 @@ static void nonsense_is_refused(void **state)
         { none, CT_TRANSFORM_LOG, "row 1 is 0, and the transform log" },
         { shares, CT_TRANSFORM_LOGIT, "row 1 is 50, and the transform logit takes numbers between 0 and 1" },
         { lacking, CT_TRANSFORM_LOG, "y: row 1, column 0 is NaN" },
-        { y, (ct_transform_kind)(CT_TRANSFORM_SQRT + 1), "no such value" },
+        { y, (ct_transform_kind)(CT_TRANSFORM_SQRT + 1), "the option " },
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_refused(ct_gp_new(X, refused[i].y, ct_kernel_parse("rbf"),
