@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "gp/file/crc64.h"
+#include "gp/data/crc64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit);

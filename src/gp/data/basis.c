@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "gp/kernel/scan.h"
-#include "numbers.h"
 
 typedef struct reader {
     ct__scan scan;

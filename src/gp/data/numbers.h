@@ -21,8 +21,6 @@ ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, cons
 /* t itself, retained, on its own device; on another a view of its elements. NULL for NULL. */
 ct_tensor *ct__tensor_on(ct_device *device, ct_tensor *t);
 
-/* Whether c is one of "0" to "9", in every locale. */
-static inline bool ct__is_digit(char c) { return c >= '0' && c <= '9'; }
 /* The order of doubles, for qsort and bsearch. */
 int ct__rising(const void *a, const void *b);
 

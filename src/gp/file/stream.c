@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc64.h"
+#include "gp/data/crc64.h"
 #include "gp/data/numbers.h"
 
 void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }

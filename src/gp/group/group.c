@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/file/crc64.h"
+#include "gp/data/crc64.h"
 
 /* Shared constants; nothing changes them. */
 static ct_group one = { .line = { { .size = 1 } } };

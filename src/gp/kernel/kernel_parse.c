@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/numbers.h"
 #include "scan.h"
 
 /* -- options --------------------------------------------------------------------------------------------- */

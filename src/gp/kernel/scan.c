@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gp/data/numbers.h"
 #include "prior.h"
 
 /* -- tokens ---------------------------------------------------------------------------------------------- */

@@ -15,6 +15,9 @@ typedef struct ct__scan {
     char what[256];
 } ct__scan;
 
+/* Whether c is one of "0" to "9", in every locale. */
+static inline bool ct__is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /* Keeps the first error. */
 void ct__scan_fail(ct__scan *p, ct_status status, const char *place, const char *format, ...) CT_PRINTF(4, 5);
 void ct__scan_no_memory(ct__scan *p);

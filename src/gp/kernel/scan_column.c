@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gp/data/numbers.h"
 #include "kernel_tree.h"
 #include "scan.h"
 

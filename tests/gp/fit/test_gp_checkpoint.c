@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "gp/file/crc64.h"
+#include "gp/data/crc64.h"
 #include "gp/fit/checkpoint.h"
 
 enum { MOST = 16, HEADER = 28 };
