@@ -11,10 +11,9 @@
 
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
-#include "gp/kernel/prior.h"
-#include "gp/likelihood/factorise.h"
 #include "gp/model/exchange.h"
 #include "gp/model/graph.h"
+#include "left_out.h"
 
 typedef struct member {
     int64_t fold, row;
@@ -154,37 +153,18 @@ static ct_status solve_block(const folds *f, int64_t k, const double *alpha, dou
     return s;
 }
 
-/* part = mean and variance of g(y) and log density of y, in the units of the data, each (n). room: 2 largest²
- * numbers. */
-static ct_status predict(const folds *f, double *const part[3], double *const work[2], double *room)
-{
-    ct_gp *gp = f->gp;
-    double *mean = part[0], *variance = part[1], *density = part[2], *alpha = work[0], *error = work[1];
-    ct_status s = ct__gp_read(gp->target.y, mean);
-    if (!s) s = ct__gp_read(gp->factor.alpha, alpha);
-    for (int64_t k = 0; k < gp->rows.n && !s; k = f->end[k])
-        s = solve_block(f, k, alpha, room, error, variance);
-    for (int64_t i = 0; i < gp->rows.n && !s; i++) {
-        const double v = variance[i], e = error[i], slope = ct__target_slope(&gp->target, mean[i]);
-        mean[i] = gp->target.shift + gp->target.scale * (mean[i] - e);
-        variance[i] = gp->target.scale * gp->target.scale * v;
-        density[i] = -0.5 * (CT__LOG_2PI + log(v) + e * e / v) - log(gp->target.scale) + slope;
-    }
-    return s;
-}
-
-static ct_status cross_validate(ct_gp *gp, const int64_t *fold, double *const part[3], double *const work[2])
+static ct_status leave_fold(ct_gp *gp, const int64_t *fold, const double *alpha, double *error,
+                            double *variance)
 {
     folds f = { .gp = gp };
     double *room = NULL;
-    ct_status s = ct__gp_factorise(gp);
-    if (!s) s = sort_rows(&f, fold);
+    ct_status s = sort_rows(&f, fold);
     if (!s) s = fill_blocks(&f);
     if (!s) s = subtract_trend(&f);
-    if (!s) {
-        room = ct__gp_alloc(gp->device, 2 * (uint64_t)f.largest * (uint64_t)f.largest, sizeof *room);
-        s = room ? predict(&f, part, work, room) : CT_ENOMEM;
-    }
+    if (!s && !(room = ct__gp_alloc(gp->device, 2 * (uint64_t)f.largest * (uint64_t)f.largest, sizeof *room)))
+        s = CT_ENOMEM;
+    for (int64_t k = 0; k < gp->rows.n && !s; k = f.end[k])
+        s = solve_block(&f, k, alpha, room, error, variance);
     free(room);
     free(f.Q);
     free(f.place);
@@ -195,23 +175,11 @@ static ct_status cross_validate(ct_gp *gp, const int64_t *fold, double *const pa
 ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                ct_tensor *log_density)
 {
-    static const char *const what[] = { "mean", "variance", "log_density" };
-    ct_tensor *out[] = { mean, variance, log_density };
-    double *part[5] = { NULL };
-    ct_status s = CT_OK;
+    ct_tensor *const out[] = { mean, variance, log_density };
     if (!gp) return CT_EINVAL;
     if (!fold) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_cross_validate: fold is NULL");
     if (gp->lens)
         return ct__lens_refuse(gp->device, "ct_gp_cross_validate",
                                "its rows are left out one by one (ct_gp_loo)");
-    ct__gp_enter(gp);
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->rows.n, what[k]);
-    if (!s)
-        s = ct__gp_arrays(gp->device, (uint64_t)gp->rows.n,
-                          (double **[]){ &part[0], &part[1], &part[2], &part[3], &part[4] }, 5);
-    if (!s) s = cross_validate(gp, fold, part, part + 3);
-    for (int k = 0; k < 3 && !s; k++)
-        if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);
-    free(part[0]);
-    return ct__gp_leave(gp, s);
+    return ct__left_out_into(gp, leave_fold, fold, out);
 }

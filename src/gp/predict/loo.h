@@ -4,8 +4,7 @@
 
 #include "gp/model/model.h"
 
-/* Σ_i log p(y_i | the others) or, without `densities`, Σ_i (y_i - mean_i)² / variance_i, predicted as in
- * ct_gp_loo. */
-ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum);
+/* Σ_i (y_i - mean_i)² / variance_i, predicted as in ct_gp_loo. */
+ct_status ct__gp_loo_squares(ct_gp *gp, double *sum);
 
 #endif

@@ -93,7 +93,7 @@ static ct_status widen(ct_gp *gp, double *factor)
             "`scale`, and learn the noise");
     else
         find_powers(gp, root, power);
-    if (!s) s = ct__gp_loo_sum(gp, false, &c);
+    if (!s) s = ct__gp_loo_squares(gp, &c);
     if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->rows.n;
     if (!s && c > 1.01) /* a smaller change would not be visible */
