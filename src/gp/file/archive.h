@@ -1,7 +1,7 @@
 /* The file of a model or of several outputs:
  *
  *     magic "\211CTGP\r\n\032", u32 version
- *     the records of a model (records.c), or of several outputs (outputs_file.c)
+ *     the records of a model (records.c), or of several outputs (outputs/file.c)
  *     u64 CRC-64 of all before */
 #ifndef CT_GP_ARCHIVE_H
 #define CT_GP_ARCHIVE_H

@@ -2,6 +2,7 @@
 #ifndef CT_GP_OBJECTIVE_H
 #define CT_GP_OBJECTIVE_H
 
+#include "gp/likelihood/likelihood.h"
 #include "gp/model/model.h"
 
 /* By this likelihood, minus Σ log prior, of y as given, at z; its gradient (NULL: not wanted) in z; *jitter

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "checkpoint.h"
+#include "gp/likelihood/likelihood.h"
 #include "gp/model/model.h"
 
 /* Lock for callback, checkpoint and shared results. */

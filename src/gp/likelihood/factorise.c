@@ -7,6 +7,7 @@
 #include "gp/factor/system.h"
 #include "gp/model/memory.h"
 #include "ladder.h"
+#include "likelihood.h"
 
 /* Stores L and alpha in the model; *value: the likelihood. */
 static ct_status attempt(ct_gp *gp, const double *s, double jitter, void *value)

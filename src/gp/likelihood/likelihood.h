@@ -46,13 +46,4 @@ typedef struct ct__likelihood {
     ct_status (*complete)(ct_gp *gp);
 } ct__likelihood;
 
-/* What a model has of its likelihood. */
-typedef struct ct__likelihood_of {
-    const ct__likelihood *row;
-    unsigned features;
-    ct_tensor *outputs;  /* (n, p), standardised, of outputs that share their covariance; else NULL */
-    int64_t grid, pivot; /* the outputs in a likelihood by Kronecker products, or 0; a row of X (joint.h) */
-    double error;        /* of the last value: three deviations of its random estimate; else 0 */
-} ct__likelihood_of;
-
 #endif

@@ -3,6 +3,7 @@
 #define CT_GP_LIKELIHOOD_TABLE_H
 
 #include "gp/model/model.h"
+#include "likelihood.h"
 
 /* The features that a model of these options asks for, and those of a fit. */
 unsigned ct__features_of(const ct_gp_options *o, ct_dtype dtype);

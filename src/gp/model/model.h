@@ -12,8 +12,8 @@
 #include "gp/factor/kept.h"
 #include "gp/factor/place.h"
 #include "gp/group/group.h"
-#include "gp/likelihood/likelihood.h"
 #include "lens.h"
+#include "likelihood_of.h"
 #include "params.h"
 
 struct ct_gp {

@@ -5,10 +5,10 @@
 #include "gp/file/fingerprint.h"
 #include "gp/kernel/kernel_tree.h"
 #include "gp/likelihood/table.h"
-#include "memory.h"
-#include "options.h"
-#include "param_units.h"
-#include "param_values.h"
+#include "gp/model/memory.h"
+#include "gp/model/options.h"
+#include "gp/model/param_units.h"
+#include "gp/model/param_values.h"
 #include "periods.h"
 
 /* The checks that need no allocation. */

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive.h"
-#include "columns_record.h"
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
+#include "gp/file/archive.h"
+#include "gp/file/columns_record.h"
+#include "gp/file/records.h"
 #include "gp/likelihood/factorise.h"
 #include "gp/likelihood/joint.h"
 #include "gp/likelihood/table.h"
-#include "gp/outputs/outputs.h"
-#include "records.h"
+#include "outputs.h"
 
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {

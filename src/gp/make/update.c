@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "exchange.h"
 #include "gp/data/numbers.h"
 #include "gp/data/table.h"
 #include "gp/data/trend.h"
@@ -15,8 +14,9 @@
 #include "gp/factor/packed_remove.h"
 #include "gp/likelihood/factorise.h"
 #include "gp/likelihood/table.h"
-#include "graph.h"
-#include "memory.h"
+#include "gp/model/exchange.h"
+#include "gp/model/graph.h"
+#include "gp/model/memory.h"
 
 /* -- other rows ------------------------------------------------------------------------------------------ */
 
