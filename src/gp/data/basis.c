@@ -21,28 +21,12 @@ static bool is_plain(char c)
            (unsigned char)c >= 128;
 }
 
-/* Whether the token from `text` to `end`, possibly in quotes, is the name. */
-static bool is_name(const char *text, const char *end, const char *name)
-{
-    const bool quoted = *text == '"';
-    if (quoted) text++, end--;
-    for (; text < end; text++, name++) {
-        if (*text != *name) return false;
-        if (quoted && *text == '"') text++;
-    }
-    return !*name;
-}
-
 /* The end of the name at `text`; `text` if there is none. */
 static const char *behind_name(const char *text)
 {
     const char *end = text;
-    if (*text != '"') {
-        while (is_plain(*end)) end++;
-        return end;
-    }
-    for (end++; *end && (*end != '"' || end[1] == '"'); end++) end += *end == '"';
-    return *end ? end + 1 : text;
+    while (is_plain(*end)) end++;
+    return *text == '"' ? ct__scan_behind_quotes(text) : end;
 }
 
 /* k of "x<k>", or -1 */
@@ -59,16 +43,10 @@ static int64_t number_of(const char *text, const char *end, int64_t d)
 
 static void no_column(reader *r, const char *place, const char *end)
 {
-    char there[160] = "";
-    size_t n = 0;
-    for (int64_t j = 0; j < r->d && n < sizeof there; j++) {
-        const int written =
-            r->columns ? snprintf(there + n, sizeof there - n, "%s%s", j ? ", " : "", r->columns[j].name)
-                       : snprintf(there + n, sizeof there - n, "%sx%lld", j ? ", " : "", (long long)j);
-        n += (size_t)written;
-    }
-    ct__scan_fail(&r->scan, CT_EFORMAT, place, "no column %.*s; there are %s%s",
-                  (int)(end - place < 60 ? end - place : 60), place, there, n < sizeof there ? "" : "...");
+    char list[160];
+    ct__scan_list(list, sizeof list, r->columns, r->d);
+    ct__scan_fail(&r->scan, CT_EFORMAT, place, "no column %.*s; there are %s",
+                  (int)(end - place < 60 ? end - place : 60), place, list);
     for (char *c = r->scan.what; *c; c++)
         if ((unsigned char)*c < ' ') *c = ' ';
 }
@@ -87,7 +65,7 @@ static int column(reader *r)
         return -1;
     }
     for (int64_t j = 0; r->columns && j < r->d && found < 0; j++)
-        if (is_name(place, end, r->columns[j].name)) found = j;
+        if (ct__scan_is_name(place, end, r->columns[j].name)) found = j;
     if (found < 0) found = number_of(place, end, r->d);
     if (found < 0)
         no_column(r, place, end);

@@ -31,6 +31,14 @@ void ct__scan_expect(ct__scan *p, char c);
 const char *ct__scan_name(ct__scan *p, char word[32]);
 /* Reads a whole number up to `limit`. */
 int ct__scan_integer(ct__scan *p, int limit, const char *what);
+/* The place after the name in quotes, which are doubled inside, at `text`; `text` if the second one is
+ * missing. */
+const char *ct__scan_behind_quotes(const char *text);
+/* Whether the token from `text` to `end`, possibly in quotes, is this name. */
+bool ct__scan_is_name(const char *text, const char *end, const char *name);
+/* Writes the names of d columns (NULL: x0, x1, ...), separated by commas, and "..." if there is no room for
+ * all. */
+void ct__scan_list(char *list, size_t size, const ct_column *columns, int64_t d);
 /* Reads a column of the inputs, as a number or a name (scan_column.c). */
 int ct__scan_column(ct__scan *p);
 /* Reads a valid value of param as its start, and an optional "!", which fixes it. */
