@@ -2,17 +2,19 @@
 #ifndef CT_GP_COV_CALL_H
 #define CT_GP_COV_CALL_H
 
+#include <string.h>
+
 #include <cotangent/kernel.h>
 #include <cotangent/op.h>
 
 /* A call of `op` with a kernel's program as attribute; a poisoned handle if the kernel cannot be used. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
-/* A call whose attribute is a program followed by further bytes; and those bytes of such an attribute. */
+/* A call whose attribute is a program followed by further bytes; and a copy of those bytes. */
 ct_var ct__cov_apply_with(const struct ct_op *op, const ct_cov_program *p, const void *extra, size_t bytes,
                           const ct_var *in, int n);
-static inline const void *ct__cov_extra(const ct_cov_program *attribute)
+static inline void ct__cov_extra(const ct_cov_program *attribute, void *extra, size_t bytes)
 {
-    return (const char *)attribute + attribute->bytes;
+    memcpy(extra, (const char *)attribute + attribute->bytes, bytes);
 }
 
 /* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points

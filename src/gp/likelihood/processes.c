@@ -11,7 +11,13 @@ static ct_shape shape(ct_call *c)
     return ct__density_shape(c, ct__nlml_wants_inverse(c));
 }
 
-static void forward(ct_call *c) { ct__nlml_compute(c, *(const ct__grid *)ct__cov_extra(ct_attr(c))); }
+static void forward(ct_call *c)
+{
+    ct__grid grid;
+    ct__cov_extra(ct_attr(c), &grid, sizeof grid);
+    ct__nlml_compute(c, grid);
+}
+
 static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 static const ct_op op = {

@@ -20,7 +20,15 @@ enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while in the cache */
  * follow. */
 static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
 
-/* -- solutions of a packed factor: V = B L⁻ᵀ, or B L⁻¹; adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ; none in L -- */
+/* The grid in a call's attribute. */
+static ct__grid grid_in(const ct_cov_program *attribute)
+{
+    ct__grid grid;
+    ct__cov_extra(attribute, &grid, sizeof grid);
+    return grid;
+}
+
+/* -- solutions of a factor: V = B L⁻ᵀ, or B L⁻¹; adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ; none in L -- */
 
 typedef struct half {
     ct__grid grid;
@@ -131,7 +139,8 @@ static void run_panel(ct_call *c, const panel *p)
         contract(c, p, each, 1, n_values);
     }
     if (n_values == 1) return;
-    const ct__factor L = ct__factor_of(ct__cov_extra(ct_attr(c)), ct_arg(c, FACTOR), ct_view_dim(p->k, 1));
+    const ct__grid grid = grid_in(ct_attr(c));
+    const ct__factor L = ct__factor_of(&grid, ct_arg(c, FACTOR), ct_view_dim(p->k, 1));
     ct__factor_solve(c, &L, 0, p->k);
     ct__row_squares(c, p->k, part(c, p, 1));
     if (!slopes) return;
@@ -170,15 +179,15 @@ static void forward(ct_call *c)
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);
-    const ct__grid *grid = ct__cov_extra(program);
-    if (refused(g, grid)) return;
+    const ct__grid grid = grid_in(program);
+    if (refused(g, &grid)) return;
     ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
     ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
                         (size_t)program->bytes);
     ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
     if (ct_vjp_args(g) == INPUTS) {
         ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
-        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(grid, ct_in(g, FACTOR), K)));
+        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(&grid, ct_in(g, FACTOR), K)));
     }
     ct_grad(K, K_bar, &at, &bar, 1, CT_GRAD_RECORD);
     ct_in_bar(g, POINTS, bar);
