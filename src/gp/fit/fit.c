@@ -97,7 +97,7 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
                     .precision = options->precision },
         .failed_start = -1,
     };
-    ct_status s = by ? CT_OK : CT_EUNSUPPORTED;
+    ct_status s = by ? CT_OK : ct_last_status(gp->device);
     if (!s && gp->rows.n < 2)
         s = ct_device_fail(gp->device, CT_EINVAL,
                            "ct_gp_fit: one row does not determine the parameters: give at least 2");

@@ -156,7 +156,8 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
                                   "model's output",
                                   (long long)j);
         const unsigned features = gp->likelihood.features | CT__SEVERAL_OUTPUTS;
-        if (!ct__likelihood_for(first->device, features, NULL, "ct_outputs_of")) return CT_EUNSUPPORTED;
+        if (!ct__likelihood_for(first->device, features, NULL, "ct_outputs_of"))
+            return ct_last_status(first->device);
     }
     return CT_OK;
 }
