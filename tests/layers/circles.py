@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No room uses a layer above its own, and no rooms of a layer form a circle. A room is a source with the header
-of its name. It uses another by including its header, or by the symbols of its object. Ops may use each other's
-public functions, as the rules of an adjoint pair do. In TAP.
+"""No room uses a layer above its own, and no rooms of a layer form a circle. A room is a source with the
+header of its name. It uses another by including its header, or by the symbols of its object. Ops may use each
+other's public functions, as the rules of an adjoint pair do. In TAP.
 
 circles.py ROOT NM ARCHIVE...  checks the tree and the archives' objects, which must be the whole library
 circles.py --self-test         checks that circles are seen
