@@ -97,7 +97,7 @@ ct_status ct__gp_complete(ct_gp *gp)
     return s;
 }
 
-/* -- what the factor tells --------------------------------------------------------------------------------- */
+/* -- from the factor ------------------------------------------------------------------------------------- */
 
 /* Whether the model has a factor now. */
 static bool factorised(ct_gp *gp)

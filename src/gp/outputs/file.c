@@ -1,6 +1,6 @@
 /* Saves and loads several outputs. Their file has
  *
- *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH these two are 0 and 1
+ *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH they are 0 and 1
  *     EACH:         p models; SHARED and JOINT: the whole */
 #include <math.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 typedef ct_status ct__leave_out(ct_gp *gp, const int64_t *fold, const double *alpha, double *error,
                                 double *variance);
 
-/* part = mean and variance of g(y) and log density of y, in the units of the data, of the rows that callers see.
- * Free part[0]. */
+/* part = mean and variance of g(y) and log density of y, in the units of the data, of the rows that callers
+ * see. Free part[0]. */
 ct_status ct__left_out(ct_gp *gp, ct__leave_out *leave, const int64_t *fold, double *part[3]);
 /* The same into the caller's tensors, which may be NULL. A collective call. */
 ct_status ct__left_out_into(ct_gp *gp, ct__leave_out *leave, const int64_t *fold, ct_tensor *const out[3]);

@@ -1,8 +1,8 @@
 /* Leave-one-out prediction from one factorisation. With r = y - m(X), α = C⁻¹r, q_i = (C⁻¹)_ii
  *     mean_i = y_i - α_i/q_i,   variance_i = 1/q_i,
  *     log p(y_i | X, y without i) = ½ log q_i - ½ α_i²/q_i - ½ log 2π
- * With a basis in the mean P (likelihood/restricted.c) replaces C⁻¹, so that each row's β is estimated without it.
- * [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001; Dubrule 1983] */
+ * With a basis in the mean P (likelihood/restricted.c) replaces C⁻¹, so that each row's β is estimated
+ * without it. [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001; Dubrule 1983] */
 #include "loo.h"
 
 #include <math.h>
