@@ -56,11 +56,13 @@ static void replay(void *step) { ct_step_replay(step); }
 
 double bench_replays(const bench *b, ct_step_fn function, void *context, int rounds, double seconds)
 {
+    if (!b->queues) return 0;
     ct_step *step = ct_step_capture(b->dev, function, context);
     double best = step && !ct_step_replay(step) ? bench_best(b, replay, step, rounds, seconds) : 0;
-    if (!best || ct_tape_status(ct_step_tape(step))) fprintf(stderr, "as a graph: %s\n", ct_message(b->dev));
+    const bool failed = !best || ct_tape_status(ct_step_tape(step));
+    if (failed) printf("# as a graph: %s\n", ct_message(b->dev));
     ct_step_free(step);
-    return best;
+    return failed ? 0 : best;
 }
 
 typedef struct product {
@@ -131,6 +133,34 @@ double bench_gemm(const bench *b, int64_t n, ct_dtype dtype, int rounds)
     ct_release(A), ct_release(B);
     ct_memory_trim(b->dev);
     return best;
+}
+
+void bench_waits(const bench *b, const char *name, void (*run)(void *context), void *context)
+{
+    enum { LEAST = 256, MOST = 8192 };
+    if (!b->queues) return;
+    factors f = { .tape = ct_tape_new(b->dev) };
+    double one = 0; /* product, of 10 ms: few enough for the queue of the driver */
+    for (int64_t n = LEAST; n <= MOST && one < 0.01; n *= 2) {
+        ct_release(f.A), ct_release(f.B);
+        f.A = ct_rand_uniform(b->dev, CT_F64, ct_shape2(n, n), 1, 0);
+        f.B = ct_rand_uniform(b->dev, CT_F64, ct_shape2(n, n), 1, 1);
+        one = bench_product(b, f.A, f.B, 1, 0);
+    }
+    for (int i = 0; i < 2; i++) run(context), wait(b); /* loads its kernels and takes its memory */
+    const int count = one > 1e-4 ? (int)(0.1 / one) + 1 : 1000;
+    const double start = bench_now();
+    for (int i = 0; i < count; i++) multiply_there(&f);
+    const double queued = bench_now();
+    run(context);
+    const double returned = bench_now();
+    wait(b);
+    printf("bench=waits case=%s who=cotangent host_seconds=%.3g device_seconds=%.3g queue_seconds=%.3g%s\n",
+           name, returned - queued, bench_now() - queued, count * one - (queued - start), b->where);
+    fflush(stdout);
+    ct_tape_free(f.tape);
+    ct_release(f.A), ct_release(f.B);
+    ct_memory_trim(b->dev);
 }
 
 typedef struct copying {

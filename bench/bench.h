@@ -4,6 +4,8 @@
  *     bench=NAME case=TEXT who=cotangent|cotangent-graph|gemm|copy|PEER n=… dtype=f64
  *     pass=forward|training seconds=… per_gemm=…
  *     peak_bytes=… device=…
+ *     bench=waits case=PROGRAM-CASE who=cotangent host_seconds=… device_seconds=…
+ *     queue_seconds=… device=…
  *
  * training is forward and backward. per_gemm is the time divided by that of one matrix product, timed next to
  * it on the same device. peak_bytes is the most memory held beyond inputs, outputs and gradients. device is
@@ -46,9 +48,14 @@ double bench_now(void);
  * a wait, and the time is divided by their number. */
 double bench_best(const bench *b, void (*run)(void *context), void *context, int rounds, double seconds);
 
-/* The same for replays of a training step, which on a GPU are one graph. Returns 0, after a message, if the
- * step cannot be captured. */
+/* The same for replays of a training step, which on a GPU are one graph. Returns 0 on a CPU, and, after a
+ * remark, if the step cannot be captured. */
 double bench_replays(const bench *b, ct_step_fn step, void *context, int rounds, double seconds);
+
+/* On a GPU, prints a line that shows whether run(context) waits for it. Products that take 0.1 s are queued
+ * before the call. host_seconds is the time of the call, device_seconds the time from its start until the
+ * device has finished, and queue_seconds the products' part of that: a call that waits takes as long. */
+void bench_waits(const bench *b, const char *name, void (*run)(void *context), void *context);
 
 /* Seconds of one n x n x n product: the unit of per_gemm. */
 double bench_gemm(const bench *b, int64_t n, ct_dtype dtype, int rounds);

@@ -117,12 +117,14 @@ static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dty
                name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", seconds[pass],
                seconds[pass] / gemm, (unsigned long long)peak[pass], b->where);
     }
-    double graph = b->queues ? bench_replays(b, step, &w, rounds, 0.04) : 0;
+    const double graph = bench_replays(b, step, &w, rounds, 0.04);
     if (graph > 0)
         printf("bench=blockdiag case=%s who=cotangent-graph n=%d dtype=%s pass=training seconds=%.6g "
                "per_gemm=%.3f%s\n",
                name, ROWS, ct_dtype_name(dtype), graph, graph / gemm, b->where);
-    fflush(stdout);
+    char named[40];
+    snprintf(named, sizeof named, "blockdiag-%.28s", name);
+    bench_waits(b, named, training, &w);
     const ct_status status = ct_tape_status(w.tape);
     if (status) fprintf(stderr, "blockdiag: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);

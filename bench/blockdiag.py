@@ -1,8 +1,9 @@
 """A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024
 M4-F1024-bf16 M4-F1024-f16...]`, of any M and F.
 
-peak_bytes: the most memory held beyond x, W and the bias, for torch by its profiler. torch-bsr has a gradient
-by hand, as torch has none through a sparse weight on a CPU.
+peak_bytes: the most memory held beyond x, W and the bias, for torch by its profiler, on a GPU by its
+allocator. torch-bsr has a gradient by hand, as torch has none through a sparse weight on a CPU. On a GPU
+torch-compile is torch-bmm by torch.compile, and torch-graph its training step as a CUDA graph.
 """
 import re
 import sys
@@ -13,16 +14,16 @@ ROWS = 128
 CASE = r"M(\d+)-F(\d+)(|-bf16|-f16)"
 CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
 CASES += [f"M{M}-F{F}-{half}" for M, F in ((8, 256), (8, 1024), (4, 4096)) for half in ("bf16", "f16")]
-DENSE = 1 << (35 if peers.options.gpu else 28)  # the most bytes of a dense weight to try
+DENSE = 1 << (32 if peers.options.gpu else 28)  # the most bytes of a dense weight to try
 SMALL = 1 << 22  # weights
 DTYPES = {"": ("f32", "float32", 1e-4), "-bf16": ("bf16", "bfloat16", 3e-2), "-f16": ("f16", "float16", 4e-3)}
 
 
-def sparse_blocks(torch):
+def sparse_blocks(torch, M, F):
     """The layer with a sparse weight of M dense blocks (BSR)."""
+    blocks = torch.arange(M + 1, dtype=torch.int32)
+
     def weight(W):
-        M, F = W.shape[0], W.shape[2]
-        blocks = torch.arange(M + 1, dtype=torch.int32)
         return torch.sparse_bsr_tensor(blocks, blocks[:-1], W, (M * F, M * F), check_invariants=False)
 
     class Layer(torch.autograd.Function):
@@ -59,7 +60,9 @@ def strategies(torch, M, F, dtype):
                                        (x.view(-1, M, F), W, b.view(M, F)).reshape(-1, M * F)),
     }
     if M * F * F <= SMALL or peers.options.gpu:  # hundreds of products on a CPU
-        found["torch-bsr"] = sparse_blocks(torch)
+        found["torch-bsr"] = sparse_blocks(torch, M, F)
+    if peers.options.gpu:
+        found["torch-compile"] = found["torch-graph"] = found["torch-bmm"]
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)
         found["torch-block_diag"] = lambda x, W, b: linear(x, torch.block_diag(*W.unbind(0)), b)
@@ -70,9 +73,11 @@ def strategies(torch, M, F, dtype):
 
 
 def passes(torch, name, run, x, W, b, y_bar, tolerance):
-    """(forward, training), both checked against float64: every block, or the last one of many weights."""
+    """{"forward": ..., "training": ...}, checked against float64: every block, or the last one of many
+    weights."""
     weight = torch.block_diag(*W.detach().unbind(0)) if name == "torch-masked" else W.detach()
     inputs = [t.detach().clone().requires_grad_(True) for t in (x, weight, b)]
+    run = peers.compiled(torch, run) if name == "torch-compile" else run
     M, F = W.shape[0], W.shape[2]
 
     def forward():
@@ -81,7 +86,10 @@ def passes(torch, name, run, x, W, b, y_bar, tolerance):
     def training():
         return torch.autograd.grad(run(*inputs), inputs, y_bar)
 
-    y, (x_bar, weight_bar, b_bar) = forward(), training()
+    if name == "torch-graph":
+        training = peers.as_graph(torch, training)
+    with peers.no_default_device():  # as when it is timed
+        y, (x_bar, weight_bar, b_bar) = forward(), training()
     for m in range(M) if M * F * F <= SMALL or peers.options.gpu else (M - 1,):
         cut = slice(m * F, (m + 1) * F)
         x64, W64, g64 = x[:, cut].double(), W[m].double(), y_bar[:, cut].double()
@@ -92,19 +100,7 @@ def passes(torch, name, run, x, W, b, y_bar, tolerance):
             error = (value.double() - wanted).abs().max().item() / wanted.abs().max().item()
             if not error < tolerance:
                 raise ValueError(f"relative error {error:.1e}")
-    return forward, training
-
-
-def peak_bytes(torch, step):
-    """The most that a call holds at a time of what it allocates on the CPU."""
-    with peers.silent(), torch.profiler.profile(profile_memory=True) as profile:
-        step()
-    held = most = 0
-    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
-    for event in sorted(events, key=lambda e: e.start_ns()):
-        held += event.nbytes()
-        most = max(most, held)
-    return most
+    return {"training": training} if name == "torch-graph" else {"forward": forward, "training": training}
 
 
 def peer_lines(torch, case):
@@ -116,11 +112,12 @@ def peer_lines(torch, case):
                       for shape in ((ROWS, M * F), (M, F, F), (M * F,), (ROWS, M * F)))
 
     def measure(name, run):
-        for which, step in zip(("forward", "training"), passes(torch, name, run, x, W, b, y_bar, tolerance)):
-            peak = {} if peers.options.gpu else {"peak_bytes": str(peak_bytes(torch, step))}
-            yield {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": name_of_dtype,
-                   "pass": which,
-                   "seconds": f"{peers.best(step, seconds=0.5):.6g}", **peak}
+        for which, step in passes(torch, name, run, x, W, b, y_bar, tolerance).items():
+            line = {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": name_of_dtype,
+                    "pass": which, "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
+            if name != "torch-graph":  # whose memory is the recording's
+                line["peak_bytes"] = str(peers.peak_bytes(torch, step))
+            yield line
 
     return [line for name, run in strategies(torch, M, F, dtype).items()
             for line in peers.contend(name, case, lambda: measure(name, run)) or ()]
@@ -133,7 +130,7 @@ def main():
     for case in peers.options.words or CASES:
         if not re.fullmatch(CASE, case):
             sys.exit(f"{case} is no case; one is M4-F1024-bf16")
-        for _ in range(2):  # interleaved; the best of each counts
+        for _ in range(1 if peers.options.gpu else 2):  # interleaved; the best of each counts
             found, said = peers.ours("blockdiag", case)
             lines += found
             lines += peer_lines(torch, case) if torch else []

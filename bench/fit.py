@@ -1,11 +1,13 @@
 """Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]
-[--restarts R]`.
+[--restarts R]`, or `./run bench fit made:ROWS...` without DIR.
 
-DIR holds NAME_train.csv with the target in column y. The default NAMEs are yacht, energy, concrete and
-airfoil; the default contenders are all. All maximise the same likelihood, scale * rbf(ard) + noise with mean
-zero, of the same standardised table in f64, by a single search. Each runs in its own process on all threads,
-in turn; below 500 rows also on one thread, and the faster fit counts. A contender with another likelihood at
-the start (lengthscales 1, variance 1, noise 0.1) is left out with a remark.
+made:ROWS is drawn: eight uniform columns, of which Friedman's function [Friedman 1991] has five, and noise of
+a tenth of its deviation. On a GPU GPyTorch is the only peer. DIR holds NAME_train.csv with the target in
+column y. The default NAMEs are yacht, energy, concrete and airfoil; the default contenders are all. All
+maximise the same likelihood, scale * rbf(ard) + noise with mean zero, of the same standardised table in f64,
+by a single search. Each runs in its own process on all threads, in turn; below 500 rows also on one thread,
+and the faster fit counts. A contender with another likelihood at the start (lengthscales 1, variance 1, noise
+0.1) is left out with a remark.
 
 cotangent, gpytorch and sklearn print seconds and likelihood of each evaluation of L-BFGS. `total` is the time
 until the contender's own tolerance is met, `seconds` that of the first evaluation within 0.01 of the optimum:
@@ -33,6 +35,7 @@ import csv
 import math
 import os
 import pathlib
+import random
 import selectors
 import statistics
 import subprocess
@@ -43,6 +46,7 @@ import time
 import peers
 
 SETS = "yacht", "energy", "concrete", "airfoil"
+MADE = "made"
 CLOSE, SAME = 0.01, 0.1  # to an optimum; between two optima
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
@@ -122,7 +126,8 @@ test(predict)
 GPYTORCH = READ + """
 import gpytorch, torch
 above = gpytorch.constraints.GreaterThan
-X, y = torch.from_numpy(X.copy()), torch.from_numpy(y.copy())
+torch.set_default_device("DEVICE")
+X, y = torch.tensor(X), torch.tensor(y)
 
 class Model(gpytorch.models.ExactGP):
     def __init__(self, likelihood):
@@ -155,8 +160,8 @@ def closure():
 def predict(X):
     model.eval(), likelihood.eval()
     with torch.no_grad():
-        found = likelihood(model(torch.from_numpy(X)))
-        return found.mean.numpy(), found.variance.numpy()
+        found = likelihood(model(torch.tensor(X)))
+        return found.mean.cpu().numpy(), found.variance.cpu().numpy()
 
 start = None
 with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False):
@@ -227,7 +232,7 @@ search(run, 1000)
 
 # name: its module and its program
 PEERS = {
-    "gpytorch": ("gpytorch", GPYTORCH),
+    "gpytorch": ("gpytorch", GPYTORCH.replace("DEVICE", peers.options.peer)),
     "sklearn": ("sklearn", SKLEARN),
     "gpflash": ("gpflash", GPFLASH.replace("METHOD", "Sqp")),
     "gpflash_ccsaq": ("gpflash", GPFLASH.replace("METHOD", "Ccsaq")),
@@ -235,8 +240,21 @@ PEERS = {
     "gpboost": ("gpboost", GPBOOST.replace("METHOD", "fisher_scoring")),
     "gpboost_lbfgs": ("gpboost", GPBOOST.replace("METHOD", "lbfgs")),
 }
-WHO = "cotangent", *PEERS
+WHO = "cotangent", *(["gpytorch"] if peers.options.gpu else PEERS)
 SEARCH_ONCE = "gpytorch", "gpboost", "gpboost_lbfgs"  # they have no restarts of their own
+
+
+def write_made(folder, rows):
+    """Writes the drawn table made_train.csv, and made_test.csv with 500 rows."""
+    draw = random.Random(1)
+    for part, count in (("train", rows), ("test", 500)):
+        with open(f"{folder}/{MADE}_{part}.csv", "w", newline="") as f:
+            table = csv.writer(f)
+            table.writerow([*(f"x{j}" for j in range(8)), "y"])
+            for _ in range(count):
+                u = [draw.random() for _ in range(8)]
+                mean = 10 * math.sin(math.pi * u[0] * u[1]) + 20 * (u[2] - 0.5)**2 + 10 * u[3] + 5 * u[4]
+                table.writerow([*u, mean + 0.5 * draw.gauss(0, 1)])
 
 
 def tables_of(folder, name, rows, into):
@@ -308,9 +326,9 @@ def best(who, paths, n, found):
     # The peers' second argument: the likelihood at which a search must end, how close, and the restarts.
     lowest = min((f.lowest for f in found.values()), default=math.inf)
     restarts = peers.options.restarts or 0
-    command = ([peers.program("fit"), str(restarts), *paths] if who == "cotangent" else
+    command = ([peers.program("fit"), str(restarts), *paths, *peers.options.given] if who == "cotangent" else
                [sys.executable, "-c", PEERS[who][1], paths[0], f"{CLOSE}:{lowest}:{restarts}", *paths[1:]])
-    for threads in ("all", "1")[:1 if n >= 500 else 2]:
+    for threads in ("all", "1")[:1 if n >= 500 or peers.options.device else 2]:
         results.append(Followed(command, peers.options.seconds, ONE_THREAD if threads == "1" else {}))
         results[-1].threads = threads
     return min(results, key=lambda f: f.total or math.inf)
@@ -341,7 +359,8 @@ def main():
     words = peers.options.words
     if not words:
         sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S] [--restarts R]   "
-                 "(DIR/NAME_train.csv)")
+                 "(DIR/NAME_train.csv), or made:ROWS... without DIR")
+    words = ["", *words] if words[0].startswith(f"{MADE}:") else words
     names = [word for word in words[1:] if word not in WHO] or SETS
     contenders = [who for who in WHO if who in words[1:]] or WHO
     if peers.options.restarts:
@@ -353,7 +372,9 @@ def main():
     for name in names:
         name, _, rows = name.partition(":")
         with tempfile.TemporaryDirectory() as folder:
-            paths, n, spread = tables_of(words[0], name, int(rows or 0), folder)
+            if name == MADE:
+                write_made(folder, int(rows))
+            paths, n, spread = tables_of(folder if name == MADE else words[0], name, int(rows or 0), folder)
             found = {}
             for who in installed:
                 result = best(who, paths, n, found)
@@ -364,6 +385,8 @@ def main():
         if not found:
             continue
         for line in compare(name, n, spread, found):
+            if peers.options.device:
+                line["device"] = peers.options.device if line["who"] == "cotangent" else peers.options.peer
             lines.append(line)
             print(" ".join(f"{k}={v}" for k, v in line.items() if v), flush=True)
     shown = ("case", "n", "who", "threads", "nlml", "evaluations", "seconds", "total", "ended", "rmse", "mae",

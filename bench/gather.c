@@ -164,11 +164,14 @@ static int run_kind(const bench *b, const kind *k)
                k->name, k->N, pass ? "training" : "forward", seconds[pass], seconds[pass] / gemm,
                (long long)more - (long long)results, b->where);
     }
-    double graph = b->queues ? bench_replays(b, step, &w, 5, 0.2) : 0;
+    const double graph = bench_replays(b, step, &w, 5, 0.2);
     if (graph > 0)
         printf("bench=gather case=%s who=cotangent-graph n=%d dtype=f32 pass=training seconds=%.6g "
                "per_gemm=%.3f%s\n",
                k->name, k->N, graph, graph / gemm, b->where);
+    char name[40];
+    snprintf(name, sizeof name, "gather-%s", k->name);
+    bench_waits(b, name, training, &w);
     const ct_status status = ct_tape_status(w.tape);
     if (status) fprintf(stderr, "gather: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);

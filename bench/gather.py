@@ -1,9 +1,10 @@
 """Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf
-M1 MN ...]`.
+M1 MN ...] [torch-each ...]`.
 
 torch-rows and torch-grouped_mm sort by q first and put the results back in order. torch-each is a product for
-each row in its order. torch-matmul copies C[q], the chunked strategies a part of it at a time. uniform-C
-takes only the gradient of C.
+each row in its order, and the last, as it takes longest; on a GPU it runs only if it is named. torch-matmul
+copies C[q], the chunked strategies a part of it at a time. uniform-C takes only the gradient of C. On a GPU
+peak_bytes is the most that torch's allocator holds beyond results.
 """
 import sys
 
@@ -93,7 +94,7 @@ def torch_steps(torch, run, a, c, q, g):
         return torch.autograd.grad(run(a, c, q), wanted, g)
 
     check(torch, run(a, c, q), training(), a, c, q, g)
-    return lambda: run(a, c, q), training
+    return lambda: [run(a, c, q)], training
 
 
 def mlx_steps(mx, torch, a, c, q, g):
@@ -123,23 +124,34 @@ def mlx_steps(mx, torch, a, c, q, g):
     return forward, training
 
 
-def peer_lines(torch, mx, case):
+STRATEGIES = ("torch-matmul", "torch-chunks8192", "torch-chunks256", "torch-rows", "torch-grouped_mm",
+              "torch-each", "mlx-gather_mm")
+
+
+def peer_lines(torch, mx, case, named):
     a, c, q, g = inputs(torch, case)
-    ways = {"torch-rows": by_rows(torch), "torch-each": by_each(torch), "torch-grouped_mm": grouped(torch)}
-    if 8 * len(q) * J * K <= GATHERED:
-        ways |= {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]),
-                 "torch-chunks8192": chunked(torch, 8192), "torch-chunks256": chunked(torch, 256)}
+    ways = {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]),
+            "torch-chunks8192": chunked(torch, 8192), "torch-chunks256": chunked(torch, 256)}
+    if 8 * len(q) * J * K > GATHERED:
+        ways = {}
+    ways |= {"torch-rows": by_rows(torch), "torch-grouped_mm": grouped(torch), "torch-each": by_each(torch)}
     found = {who: lambda run=run: torch_steps(torch, run, a, c, q, g) for who, run in ways.items()}
     if mx:
         found["mlx-gather_mm"] = lambda: mlx_steps(mx, torch, a, c, q, g)
 
     def measure(name, steps):
         for which, step in zip(("forward", "training"), steps()):
-            yield {"bench": "gather", "case": case, "who": name, "n": str(len(q)), "dtype": "f32",
-                   "pass": which,
-                   "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
+            line = {"bench": "gather", "case": case, "who": name, "n": str(len(q)), "dtype": "f32",
+                    "pass": which, "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
+            if peers.options.gpu:
+                results = [g] * (which == "training") + list(step())  # g is as large as out
+                held = sum(t.numel() * t.element_size() for t in results)
+                del results
+                line["peak_bytes"] = str(peers.peak_bytes(torch, step) - held)
+            yield line
 
-    return [line for name, steps in found.items()
+    wanted = named or [name for name in found if name != "torch-each" or not peers.options.gpu]
+    return [line for name, steps in found.items() if name in wanted
             for line in peers.contend(name, case, lambda: measure(name, steps)) or ()]
 
 
@@ -147,12 +159,13 @@ def main():
     torch = peers.load("torch")
     mx = peers.load("mlx.core") if torch and not peers.options.gpu else None
     lines, said = [], []
-    for case in peers.chosen(CASES) or CASES:
+    words = peers.chosen([*CASES, *STRATEGIES])
+    for case in [word for word in words if word in CASES] or CASES:
         for round in range(2):  # interleaved; the best of each counts
             found, said = peers.ours("gather", case)
             lines += found
             if torch and round == 0 and case != "reused":
-                lines += peer_lines(torch, mx, case)
+                lines += peer_lines(torch, mx, case, [word for word in words if word in STRATEGIES])
     peers.table(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=said[0])
 
 

@@ -3,8 +3,9 @@ them by `./run gpu`.
 
 Each target is a benchmark with a time limit. If one fails or takes too long, this is reported, and the next
 one runs. After each, the report (Markdown) is rewritten: a table of targets and measurements, and the lines
-that scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small has sizes for
-a simulated GPU, whose figures mean nothing and are not in the table.
+that scripts read. NAMEs choose among mll inverse gather open blockdiag ridge fit paths largest. --data DIR
+fits the tables of bench/fit.py besides drawn ones. --small has sizes for a simulated GPU, whose figures mean
+nothing and are not in the table. CT_BUILD is the folder whose bench/ has our programs.
 """
 import argparse
 import os
@@ -15,26 +16,38 @@ import sys
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-SHAPES = [f"M{M}-F{F}-bf16" for F in (1024, 4096) for M in (4, 8, 16)]
+SIZES = 64, 256, 1024, 4096
+LARGEST = "M16-F4096-bf16"
+SHAPES = {half: [f"M{M}-F{F}-{half}" for F in reversed(SIZES) for M in (16, 4, 1)]
+          for half in ("bf16", "f16")}
+LIKELIHOODS = "rbf training torch torch_function gpytorch jax"
+LAUNCHED = "rbf training torch_compile torch_graph"
+ROWS_OF = "16384 10000 3000 1000 100"
 
 # Our programs without peers.
-ALONE = {"paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}
+ALONE = {"open": "open", "paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}
 # name, arguments, arguments for a simulated GPU, limit in seconds
 TASKS = [
-    ("mll", "16384 rbf training gpytorch --dtype f64", "64 rbf training gpytorch --dtype f64", 150),
-    ("mll", "4096 rbf training gpytorch --dtype f32", "65 rbf training gpytorch --dtype f32", 60),
-    ("mll", "1024 rbf training gpytorch --dtype f32", "51 rbf training gpytorch --dtype f32 --once", 60),
-    ("inverse", "spd --dtype f32 --n 512 --batch 256", "spd --dtype f32 --n 33 --batch 2", 90),
-    ("inverse", "cols60 --dtype f32 --n 512 --batch 256", "cols60 --dtype f32 --n 64 --batch 2 --once", 90),
-    ("ridge", "shared --dtype f32 --n 512 --batch 256", "shared --dtype f32 --n 40 --batch 2 --once", 90),
-    ("gather", "uniform --n 131072", "uniform --n 512 --once", 90),
-    *(("blockdiag", shape, None, 60) for shape in SHAPES),
-    ("blockdiag", None, "M2-F64-bf16", 60),
+    ("mll", f"{ROWS_OF} {LIKELIHOODS} --dtype f64", f"64 51 {LIKELIHOODS} --dtype f64", 120),
+    ("mll", f"{ROWS_OF} {LIKELIHOODS} --dtype f32", f"65 {LIKELIHOODS} --dtype f32 --once", 90),
+    ("inverse", "spd cols60 --dtype f32 --n 512 --batch 256",
+     "spd cols60 --dtype f32 --n 64 --batch 2 --once", 90),
+    ("gather", "uniform", "uniform --n 512 --once", 60),
+    ("open", "", "", 30),
+    ("blockdiag", " ".join(SHAPES["bf16"]), "M2-F64-bf16", 150),
+    ("ridge", "shared --dtype f32 --n 512 --batch 256", "shared --dtype f32 --n 40 --batch 2 --once", 60),
+    ("inverse", "spd general cols60 --n 512 --batch 100", "general --dtype f64 --n 33 --batch 2", 120),
+    ("mll", f"1000 100 {LAUNCHED} --dtype f64", None, 90),
+    ("mll", f"1000 100 {LAUNCHED} --dtype f32", None, 90),
+    ("mll", "500 100 batch64 gpytorch jax --dtype f64", "20 batch64 training gpytorch jax --once", 60),
+    ("fit", "made:1000 made:4000 cotangent gpytorch --seconds 30", "made:20 cotangent gpytorch --seconds 3",
+     150),
+    ("blockdiag", " ".join(SHAPES["f16"]), "M2-F64-f16", 150),
     ("paths", "", None, 120),
     ("paths-simulated", None, "20 33 --batch 4", 60),
-    ("largest", "180000 rbf forward --once", "70 rbf forward --once", 240),
+    ("largest", "largest rbf forward --once", "70 rbf forward --once", 120),
+    ("gather", "uniform torch-each", None, 90),
 ]
-
 
 def parse(text):
     lines = (dict(f.split("=", 1) for f in line.split() if "=" in f)
@@ -83,59 +96,102 @@ def times(lines, bench, who, **wanted):
 
 
 def over_copy(lines, who="cotangent"):
-    return max(one(lines, "blockdiag", who, case=c) / one(lines, "blockdiag", "copy", case=c) for c in SHAPES)
+    return one(lines, "blockdiag", who, case=LARGEST) / one(lines, "blockdiag", "copy", case=LARGEST)
 
 
-def best_torch(lines):
-    """The time of torch's best strategy divided by ours, the least over all shapes and both passes."""
+def best_torch(lines, half):
+    """The time of torch's best strategy over our best, training steps as graphs included: the least of all
+    shapes and both passes."""
     ratios = []
-    for case in SHAPES:
+    for case in SHAPES[half]:
         for which in ("forward", "training"):
-            found = [float(line["seconds"]) for line in lines if line["bench"] == "blockdiag"
-                     and line["case"] == case
-                     and line["pass"] == which and line["who"].startswith("torch")]
-            if not found:
-                raise Absent(f"no torch {case} {which}")
-            ratios.append(min(found) / one(lines, "blockdiag", "cotangent", case=case, **{"pass": which}))
+            here = [line for line in lines if line["bench"] == "blockdiag" and line["case"] == case
+                    and line["pass"] == which]
+            theirs, ours = ([float(line["seconds"]) for line in here if line["who"].startswith(kind)]
+                            for kind in ("torch", "cotangent"))
+            if not theirs or not ours:
+                raise Absent(f"no {'cotangent' if theirs else 'torch'} {case} {which}")
+            ratios.append(min(theirs) / min(ours))
     return min(ratios)
 
 
+def seconds(line):
+    return float(line["seconds"])
+
+
+def waited(line):
+    return float(line["host_seconds"]) / float(line["queue_seconds"])
+
+
+def worst(lines, bench, figure, needs="seconds"):
+    """The largest figure(line) of a benchmark's lines that have a certain field."""
+    found = [figure(line) for line in lines if line["bench"] == bench and needs in line]
+    if not found:
+        raise Absent(f"no {bench}")
+    return max(found)
+
+
 AT_MOST, AT_LEAST = "≤", "≥"
-# work, relation, target, unit, measured(lines)
+BATCH = {"n": 512, "batch": 256}
+# work, relation, target, unit, measured(lines); without a relation the work has no target
 ROWS = [
-    ("likelihood + gradient, f64, N = 16,384, d = 8, over a DGEMM of that size", AT_MOST, 0.75, "",
+    ("likelihood + gradient, f64, N = 16,384, d = 8, over a DGEMM of that size", AT_MOST, 0.60, "",
      lambda l: one(l, "mll", "cotangent", "per_gemm", n=16384, dtype="f64")),
     ("the same beside GPyTorch (Cholesky)", AT_LEAST, 3, "times faster",
      lambda l: times(l, "mll", "gpytorch", n=16384, dtype="f64")),
     ("its peak memory over 8N²", AT_MOST, 0.56, "",
      lambda l: one(l, "mll", "cotangent", "bytes_per_8n2", n=16384, dtype="f64")),
-    ("the same in f32, N = 4,096, beside GPyTorch", AT_LEAST, 2, "times faster",
-     lambda l: times(l, "mll", "gpytorch", n=4096, dtype="f32")),
-    ("the same in f32, N = 1,024, beside GPyTorch", AT_LEAST, 5, "times faster",
-     lambda l: times(l, "mll", "gpytorch", n=1024, dtype="f32")),
-    ("256 SPD inverses of 512², f32, forward + backward, beside `inv_ex`", AT_LEAST, 4, "times faster",
-     lambda l: times(l, "inverse", "torch-inv_ex", case="spd", n=512)),
-    ("60 columns of 256 inverses of 512², f32, forward + backward, beside `inv_ex`", AT_LEAST, 10,
-     "times faster",
-     lambda l: times(l, "inverse", "torch-inv_ex", case="cols60", n=512)),
-    ("ridge_solve, r = 60, n = 512, batch 256, D shared, f32, forward + backward, beside torch's formula",
-     AT_LEAST, 8,
-     "times faster", lambda l: times(l, "ridge", "torch-inv", case="shared", n=512)),
-    ("gather_matmul, N = 131,072, M = 2048, J = K = 64, f32, forward + backward", AT_MOST, 150, "µs",
+    ("GPyTorch's peak memory over 8N²", "", "", "",
+     lambda l: one(l, "mll", "gpytorch", "bytes_per_8n2", n=16384, dtype="f64")),
+    ("the same in f32, N = 1,000, beside GPyTorch", AT_LEAST, 5, "times faster",
+     lambda l: times(l, "mll", "gpytorch", n=1000, dtype="f32")),
+    *((f"the same in {dtype}, N = {n:,}", "", "", "ms",
+       lambda l, n=n, dtype=dtype: 1e3 * one(l, "mll", "cotangent", n=n, dtype=dtype))
+      for dtype in ("f64", "f32") for n in map(int, ROWS_OF.split())),
+    ("256 SPD inverses of 512², f32, forward + backward", AT_MOST, 3, "ms",
+     lambda l: 1e3 * one(l, "inverse", "cotangent", case="spd", dtype="f32", **BATCH)),
+    ("the same beside `inv_ex`", AT_LEAST, 4, "times faster",
+     lambda l: times(l, "inverse", "torch-inv_ex", case="spd", dtype="f32", **BATCH)),
+    ("60 columns of 256 inverses of 512², f32, forward + backward", AT_MOST, 1.6, "ms",
+     lambda l: 1e3 * one(l, "inverse", "cotangent", case="cols60", dtype="f32", **BATCH)),
+    ("the same beside `inv_ex`", AT_LEAST, 10, "times faster",
+     lambda l: times(l, "inverse", "torch-inv_ex", case="cols60", dtype="f32", **BATCH)),
+    ("gather_matmul, N = 131,072, M = 2048, J = K = 64, f32, forward + backward, the step as a graph",
+     AT_MOST, 130, "µs", lambda l: 1e6 * one(l, "gather", "cotangent-graph", case="uniform", n=131072)),
+    ("the same without a graph", AT_MOST, 150, "µs",
      lambda l: 1e6 * one(l, "gather", "cotangent", case="uniform", n=131072)),
-    ("the same, the step as a graph", AT_MOST, 150, "µs",
-     lambda l: 1e6 * one(l, "gather", "cotangent-graph", case="uniform", n=131072)),
     ("the same beside `matmul(a, c[q])`", AT_LEAST, 20, "times faster",
      lambda l: times(l, "gather", "torch-matmul", case="uniform", n=131072)),
     ("its memory beyond results, where an N×J×K array has 2147 MB", AT_MOST, 200, "MB",
      lambda l: 1e-6 * one(l, "gather", "cotangent", "peak_bytes", case="uniform", n=131072)),
-    ("blockdiag_linear, bf16, B = 128, F = 1024 and 4096, M = 4, 8, 16, forward + backward, over a copy of "
-     "three passes over the weights: the worst", AT_MOST, 1.3, "", over_copy),
-    ("the same, the step as a graph", AT_MOST, 1.3, "", lambda l: over_copy(l, "cotangent-graph")),
-    ("the same, and forward alone, beside the best of torch's strategies: the nearest", AT_LEAST, 1,
-     "times faster", best_torch),
-    ("likelihood, f64, N = 180,000, once", AT_MOST, 240, "s",
-     lambda l: one(l, "mll", "cotangent", n=180000, **{"pass": "forward"})),
+    ("that of `matmul(a, c[q])`", "", "", "MB",
+     lambda l: 1e-6 * one(l, "gather", "torch-matmul", "peak_bytes", case="uniform", n=131072)),
+    ("blockdiag_linear, bf16, B = 128, F = 4096, M = 16, forward + backward, over a copy of three passes "
+     "over the weights", AT_MOST, 1.2, "", over_copy),
+    ("the same, the step as a graph", AT_MOST, 1.2, "", lambda l: over_copy(l, "cotangent-graph")),
+    *((f"blockdiag_linear, {half}, F = 64, 256, 1024, 4096, M = 1, 4, 16, beside the best of torch's "
+       "strategies, forward, and forward + backward: the nearest", AT_LEAST, 1, "times faster",
+       lambda l, half=half: best_torch(l, half)) for half in SHAPES),
+    ("the call of a step behind 0.1 s of queued products, over their time: the longest of all steps", AT_MOST,
+     0.5, "", lambda l: worst(l, "waits", waited, "queue_seconds")),
+    ("opening the device the first time", "", "", "s", lambda l: one(l, "open", "cotangent", case=1, **{
+        "pass": "open"})),
+    ("opening it again", AT_MOST, 0.5, "s",
+     lambda l: worst([line for line in l if line.get("case") != "1"], "open", seconds)),
+    ("ridge_solve, r = 60, n = 512, batch 256, D shared, f32, forward + backward, beside torch's formula",
+     AT_LEAST, 8, "times faster", lambda l: times(l, "ridge", "torch-inv", case="shared", n=512)),
+    *((f"100 inverses of 512², {case}, {dtype}, forward + backward", "", "", "ms",
+       lambda l, case=case, dtype=dtype: 1e3 * one(l, "inverse", "cotangent", case=case, dtype=dtype, n=512,
+                                                   batch=100))
+      for case in ("general", "spd", "cols60") for dtype in ("f64", "f32")),
+    *((f"64 likelihoods + gradients, f64, N = {n}, beside GPyTorch's batch mode", "", "", "times faster",
+       lambda l, n=n: times(l, "mll", "gpytorch", case="batch64", n=n)) for n in (100, 500)),
+    *((f"a fit of {n:,} drawn rows, f64, beside GPyTorch", "", "", "times faster",
+       lambda l, n=n: times(l, "fit", "gpytorch", case="made", n=n))
+      for n in (1000, 4000)),
+    ("likelihood, f64, the most rows that the memory holds", "", "", "s",
+     lambda l: worst(l, "mll", seconds, "resident_bytes")),
+    ("its N", "", "", "", lambda l: worst(l, "mll", lambda line: int(line["n"]), "resident_bytes")),
 ]
 
 
@@ -145,8 +201,9 @@ def table(lines):
     for work, relation, target, unit, measured in ROWS:
         try:
             value = measured(lines)
-            met = value <= target if relation == AT_MOST else value >= target
-            cells = [f"{value:.3g} {unit}".strip(), "met" if met else "missed"]
+            met = value <= target if relation == AT_MOST else relation and value >= target
+            cells = [f"{value:.6g}" if value >= 1000 else f"{value:.3g}", "met" if met else "missed"]
+            cells = [f"{cells[0]} {unit}".strip(), cells[1] if relation else ""]
         except Absent as why:
             cells = ["not measured", str(why)]
         yield f"| {work} | {relation} {target} {unit}".rstrip() + f" | {cells[0]} | {cells[1]} |"
@@ -175,6 +232,7 @@ def main():
     parser.add_argument("names", nargs="*", help="these alone: " + " ".join(names))
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--peer-device", help="torch's, where that is another")
+    parser.add_argument("--data", help="a folder of tables that are fitted, too")
     parser.add_argument("--small", action="store_true", help="sizes for a simulated GPU")
     parser.add_argument("--within", type=float, default=1e9, help="seconds for all of it")
     parser.add_argument("--report", type=pathlib.Path,
@@ -182,7 +240,8 @@ def main():
     args = parser.parse_args()
     options = ["--device", args.device] + (["--peer-device", args.peer_device] if args.peer_device else [])
     lines, remarks, failed, end = [], [], 0, time.monotonic() + args.within
-    for name, words, small, limit in TASKS:
+    of_data = [("fit", f"{args.data} cotangent gpytorch --seconds 30", None, 150)] if args.data else []
+    for name, words, small, limit in TASKS + of_data:
         words = small if args.small else words
         if words is None or (args.names and name not in args.names):
             continue

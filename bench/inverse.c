@@ -1,7 +1,8 @@
 /* Inverses of a batch of 512×512 matrices, and parts of them, for a loss with a given cotangent: 60 columns,
  * all columns of the first 60 rows, the diagonal. Floors in products of the same size: spd 0.5 forward, 1.5
  * with backward; general 1.0 and 3.0; diag 0.67 and 2.0, diag_spd 0.33 and 1.0. The diagonals are also taken
- * from whole inverses, as who=cotangent-inverse.
+ * from whole inverses, as who=cotangent-inverse. On a GPU who=cotangent-graph is the training step as a
+ * graph.
  *
  *     inverse [case [dtype [n [batch [seconds]]]]] */
 #include "bench.h"
@@ -31,12 +32,12 @@ typedef struct problem {
     bool whole, training; /* the diagonal of the whole inverse; forward and backward */
 } problem;
 
-static ct_var inverse_of(const problem *p, ct_var A)
+static ct_var inverse_of(const problem *p, ct_tape *tape, ct_var A)
 {
     const bool spd = p->work.spd;
     switch (p->work.part) {
-    case COLUMNS: return ct_inverse_cols(A, ct_constant(p->tape, p->index));
-    case ROWS: return ct_inverse_rows(A, ct_constant(p->tape, p->index));
+    case COLUMNS: return ct_inverse_cols(A, ct_constant(tape, p->index));
+    case ROWS: return ct_inverse_rows(A, ct_constant(tape, p->index));
     case DIAGONAL:
         if (!p->whole) return (spd ? ct_inverse_diag_spd : ct_inverse_diag)(A);
         return ct_diag((spd ? ct_inverse_spd : ct_inverse)(A));
@@ -44,13 +45,19 @@ static ct_var inverse_of(const problem *p, ct_var A)
     }
 }
 
+static ct_status step(ct_tape *tape, void *context)
+{
+    const problem *p = context;
+    ct_var A = p->training ? ct_leaf(tape, p->A) : ct_constant(tape, p->A), A_bar;
+    ct_var P = inverse_of(p, tape, A);
+    return p->training ? ct_grad(P, ct_constant(tape, p->bar), &A, &A_bar, 1, CT_GRAD_FREE) : CT_OK;
+}
+
 static void run(void *context)
 {
     problem *p = context;
     ct_tape_reset(p->tape);
-    ct_var A = p->training ? ct_leaf(p->tape, p->A) : ct_constant(p->tape, p->A), A_bar;
-    ct_var P = inverse_of(p, A);
-    if (p->training) ct_grad(P, ct_constant(p->tape, p->bar), &A, &A_bar, 1, CT_GRAD_FREE);
+    step(p->tape, p);
 }
 
 static ct_shape shape_of(part which, int64_t batch, int64_t n)
@@ -88,6 +95,22 @@ static double per_gemm(const bench *b, problem *p, int64_t n, ct_dtype dtype, in
     return *best / ((double)batch * *gemm);
 }
 
+/* The training step as a graph, and whether it waits. */
+static void measure_step(const bench *b, problem *p, double gemm)
+{
+    const char *dtype = ct_dtype_name(ct_tensor_dtype(p->A));
+    const int64_t batch = ct_tensor_shape(p->A).dim[0], n = ct_tensor_shape(p->A).dim[1];
+    const double graph = bench_replays(b, step, p, 2, 0.2);
+    if (graph > 0)
+        printf("bench=inverse case=%s who=cotangent-graph n=%lld batch=%lld dtype=%s pass=training "
+               "seconds=%.6g per_gemm=%.3f%s\n",
+               p->work.name, (long long)n, (long long)batch, dtype, graph, graph / gemm / (double)batch,
+               b->where);
+    char name[40];
+    snprintf(name, sizeof name, "inverse-%s-%s", p->work.name, dtype);
+    bench_waits(b, name, run, p);
+}
+
 /* Prints forward and training; returns whether they failed. */
 static bool measure(const bench *b, problem *p, double seconds, double *gemm)
 {
@@ -105,10 +128,11 @@ static bool measure(const bench *b, problem *p, double seconds, double *gemm)
         const double ratio = per_gemm(b, p, n, dtype, batch, seconds, gemm, &best);
         const ct_status status = ct_tape_status(p->tape);
         failed |= status != CT_OK;
-        printf("bench=inverse case=%s who=%s n=%lld dtype=%s pass=%s seconds=%.5f per_gemm=%.3f "
+        printf("bench=inverse case=%s who=%s n=%lld batch=%lld dtype=%s pass=%s seconds=%.6g per_gemm=%.3f "
                "peak_bytes=%llu%s\n",
-               p->work.name, p->whole ? "cotangent-inverse" : "cotangent", (long long)n, ct_dtype_name(dtype),
-               training ? "training" : "forward", best, ratio, (unsigned long long)peak, b->where);
+               p->work.name, p->whole ? "cotangent-inverse" : "cotangent", (long long)n, (long long)batch,
+               ct_dtype_name(dtype), training ? "training" : "forward", best, ratio, (unsigned long long)peak,
+               b->where);
         fflush(stdout);
         if (status) fprintf(stderr, "inverse: %s\n", ct_tape_message(p->tape));
     }
@@ -127,7 +151,7 @@ int main(int argc, char **argv)
             batch = argc > 4  ? atoll(argv[4])
                     : b.batch ? b.batch
                               : 100;
-    double seconds = argc > 5 ? atof(argv[5]) : 3;
+    double seconds = argc > 5 ? atof(argv[5]) : b.queues ? 0.3 : 3;
     if (n < 1 || batch < 1) {
         fprintf(stderr, "inverse: n and batch must be numbers above 0: inverse [case [dtype [n [batch]]]]\n");
         return 1;
@@ -150,6 +174,7 @@ int main(int argc, char **argv)
             p.A = matrices(dev, dtype, batch, n, w->spd);
             p.bar = ct_rand_normal(dev, dtype, shape_of(w->part, batch, n), 8, 0);
             failed |= measure(&b, &p, seconds, &gemm);
+            measure_step(&b, &p, gemm);
             p.whole = true;
             if (w->part == DIAGONAL) failed |= measure(&b, &p, seconds, &gemm);
             ct_tape_free(p.tape);

@@ -56,8 +56,7 @@ def jax_ways(jax, torch, case, A, bar, index):
     """name: (forward(), training()), which wait for their results"""
     import jax.numpy as jnp
     import jax.scipy.linalg as jsl
-    jax.config.update("jax_enable_x64", True)
-    a, g, index = (jnp.asarray(x.detach().numpy()) for x in (A, bar, index))
+    a, g, index = (jnp.asarray(x.detach().cpu().numpy()) for x in (A, bar, index))
     eye = jnp.broadcast_to(jnp.eye(N, dtype=a.dtype), a.shape)
     part = lambda x: wanted(case, x, index)
     found = {"jax-inv": lambda A: part(jnp.linalg.inv(A))}
@@ -120,14 +119,14 @@ def peer_lines(torch, jax, case, dtype):
 
     def lines(ways, forward, training, contend_how):
         def wrong(way):
-            P, A_bar = (torch.as_tensor(x if peers.options.gpu else x.__array__()) for x in training(way))
+            P, A_bar = (x if torch.is_tensor(x) else torch.tensor(x.__array__()) for x in training(way))
             return error(torch, case, answers, P, A_bar)
         return peers.checked_lines(torch, "inverse", case, dtype, N, BATCH, ways, forward, training, wrong,
                                    TOLERANCE[dtype], contend_how)
 
     found = lines(ways(torch, case, A.dtype, index), lambda way: way(A), gradient,
                   peers.contend_on_threads if peers.options.gpu else peers.contend_on_both)
-    if jax and not peers.options.gpu:
+    if jax:
         found += lines(jax_ways(jax, torch, case, A, bar, index), lambda way: way[0](), lambda way: way[1](),
                        lambda torch, who, what, measure: peers.contend(who, what, lambda: measure(who)) or [])
     return found

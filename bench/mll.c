@@ -1,10 +1,11 @@
 /* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`. With mixed the factor is
  * also computed in f32; with --dtype f32 everything is. Each size, kernel and pass prints one line. The unit
  * of per_gemm is one n x n x n product, timed next to it. bytes_per_8n2 is the most memory held at once, in n
- * x n arrays; with --once resident_bytes is the most that the process held. case=batch64 is one call for 64
- * data sets, up to n = 500 unless it is named, with d = 4 for n <= 20; its per_gemm is a member's, and value
- * is the members' sum. Targets with gradient: 0.60, 0.68 and 0.90 of a product for n = 6000, 3000 and
- * 1000. */
+ * x n arrays; with --once resident_bytes is the most that the process held. n may be `largest`, what the
+ * device's memory holds. On a GPU who=cotangent-graph is value and gradient as a graph. case=batch64 is one
+ * call for 64 data sets, up to n = 500 unless it is named, with d = 4 for n <= 20; its per_gemm is a
+ * member's, and value is the members' sum. Targets with gradient: 0.60, 0.68 and 0.90 of a product for
+ * n = 6000, 3000 and 1000. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -39,24 +40,38 @@ typedef struct problem {
     ct_tensor *X, *y, *noise, *theta; /* theta: only of a batch */
     ct_dtype dtype;
     int training, mixed;
+    ct_var v;
     double value;
     ct_gp_mixed report;
     ct_status status;
 } problem;
 
-static void run(void *context)
+static ct_status step(ct_tape *tape, void *context)
+{
+    problem *p = context;
+    ct_var theta = p->theta ? ct_leaf(tape, p->theta) : ct_kernel_theta(p->kernel, tape, p->dtype);
+    ct_var noise = p->training ? ct_leaf(tape, p->noise) : ct_constant(tape, p->noise);
+    if (!p->training) theta = ct_stop_gradient(theta);
+    ct_var X = ct_constant(tape, p->X), y = ct_constant(tape, p->y);
+    p->v = p->mixed ? ct_gp_nlml_mixed(p->kernel, theta, X, y, noise, &p->report)
+                    : ct_gp_nlml(p->kernel, theta, X, y, noise);
+    if (p->theta) p->v = ct_sum(p->v, CT_ALL, false);
+    return p->training ? ct_backward(p->v) : CT_OK;
+}
+
+static void start(void *context)
 {
     problem *p = context;
     ct_tape_reset(p->tape);
-    ct_var theta = p->theta ? ct_leaf(p->tape, p->theta) : ct_kernel_theta(p->kernel, p->tape, p->dtype);
-    ct_var noise = p->training ? ct_leaf(p->tape, p->noise) : ct_constant(p->tape, p->noise);
-    if (!p->training) theta = ct_stop_gradient(theta);
-    ct_var X = ct_constant(p->tape, p->X), y = ct_constant(p->tape, p->y);
-    ct_var v = p->mixed ? ct_gp_nlml_mixed(p->kernel, theta, X, y, noise, &p->report)
-                        : ct_gp_nlml(p->kernel, theta, X, y, noise);
-    if (p->theta) v = ct_sum(v, CT_ALL, false);
-    p->status = p->training ? ct_backward(v) : CT_OK;
-    p->value = ct_item(v);
+    p->status = step(p->tape, p);
+}
+
+/* Reads the value, as a search does after each step. */
+static void run(void *context)
+{
+    problem *p = context;
+    start(p);
+    p->value = ct_item(p->v);
     if (!p->status) p->status = ct_tape_status(p->tape);
 }
 
@@ -108,6 +123,20 @@ static double most_resident(void)
     return 1024.0 * (double)usage.ru_maxrss;
 }
 
+/* Value and gradient as a graph, and whether starting them waits. */
+static void measure_step(const bench *b, problem *p, const char *name, int64_t n, int d, int rounds,
+                         double unit)
+{
+    const double graph = bench_replays(b, step, p, rounds, 0);
+    if (graph > 0)
+        printf("bench=mll case=%s who=cotangent-graph n=%lld d=%d dtype=%s pass=training seconds=%.6g "
+               "per_gemm=%.3f%s\n",
+               name, (long long)n, d, ct_dtype_name(p->dtype), graph, graph / unit, b->where);
+    char named[40];
+    snprintf(named, sizeof named, "mll-%s-%lld-%s", name, (long long)n, ct_dtype_name(p->dtype));
+    bench_waits(b, named, start, p);
+}
+
 static int measure(const bench *b, int64_t n, const struct kernel_case *k, int training, int mixed)
 {
     ct_device *dev = b->dev;
@@ -151,6 +180,8 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
         fflush(stdout);
         failed = p.status != CT_OK;
         if (failed) fprintf(stderr, "mll: %s\n", ct_tape_message(p.tape));
+        if (!failed && training && !mixed && !b->once)
+            measure_step(b, &p, k->name, n, d, rounds, gemm * (double)(k->batch ? k->batch : 1));
     }
     ct_tape_free(p.tape);
     ct_kernel_free(p.kernel);
@@ -159,6 +190,15 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     ct_release(p.noise);
     ct_release(p.theta);
     return failed;
+}
+
+/* The most rows whose likelihood the device holds, in thousands. */
+static int64_t largest(const bench *b)
+{
+    const double most = 0.95 * (double)ct_memory(b->dev).limit;
+    int64_t n = 1000;
+    while ((double)ct_gp_bytes_needed(n + 1000, MOST_COLUMNS, CT_F64, true) <= most) n += 1000;
+    return n;
 }
 
 static int named(const char *name, int count, const char *const *words)
@@ -188,7 +228,7 @@ int main(int argc, char **argv)
     const char *const *words = argc > 1 ? (const char *const *)argv : sizes;
     int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
     for (int i = 1; i < count; i++) {
-        int64_t n = strtoll(words[i], NULL, 10);
+        int64_t n = strcmp(words[i], "largest") ? strtoll(words[i], NULL, 10) : largest(&b);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
             for (int training = 0; training < 2; training++)
                 for (int mixed = 0; mixed <= (!cases[k].batch && named("mixed", count, words)); mixed++)

@@ -4,14 +4,17 @@ peer... mixed]`.
 All contenders evaluate the same covariance (case), data and parameters in f64 (or in --dtype f32): the value
 alone (pass=forward), or value and gradient (pass=training). A peer with another value is left out with a
 remark. With mixed our factor is also computed in f32. The unit of per_gemm is the product that our program
-timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
-cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32 and has one lengthscale for all columns
+timed. torch: autograd through a Cholesky factor; torch_compile: that by torch.compile; torch_function: a
+hand-written rule, cholesky and cholesky_inverse; torch_graph: that as a CUDA graph, whose value is not read;
+gpytorch: its Cholesky path; lightgp computes in f32 and has one lengthscale for all columns
 (here they are equal anyway) and no call for the gradient only: training is one step of its optimiser.
 gpflash: its C++, called from Python, with mean zero; it has no sums of kernels. case=batch64 is 64 data sets
 at once, with 4 columns up to n = 20: gpytorch by its batch mode, jax by vmap; the sum of their values must be
 ours.
 
-A peer's call of more than peers.LONG seconds is made only once, for its value and its time.
+A peer's call of more than peers.LONG seconds is made only once, for its value and its time. On a GPU
+bytes_per_8n2 is the most that torch's allocator held. torch_compile and torch_graph are there on a GPU up to
+N = 1000, or if named.
 """
 import sys
 import time
@@ -21,6 +24,7 @@ import peers
 D, NOISE = peers.options.d or 8, 0.1
 CASES = ("rbf", "matern52", "sum3")
 BATCH, BATCHED, BATCH_ROWS = 64, "batch64", 500
+LAUNCHES = 1000  # rows up to which launching kernels takes most of the time
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
@@ -67,15 +71,19 @@ def batch(np, n):
     return X[:, :d].reshape(BATCH, n, d), y.reshape(BATCH, n), theta
 
 
-def torch_autograd(torch, np, case, n, by_hand):
+def torch_run(torch, np, case, n, how):
+    """how: autograd, compile, function or graph."""
     dtype = torch.float32 if peers.options.dtype == "f32" else torch.float64
     X, y = (torch.tensor(a, dtype=dtype) for a in data(np, n))
+    p, noise = (torch.tensor(a, dtype=dtype, requires_grad=True) for a in (parameters(case), NOISE))
     half_log = 0.5 * n * float(np.log(2 * np.pi))
+    # One that checks for failures waits, which cannot be recorded.
+    factor = (lambda C: torch.linalg.cholesky_ex(C).L) if how == "graph" else torch.linalg.cholesky
 
     class Likelihood(torch.autograd.Function):
         @staticmethod
         def forward(context, C, r):
-            L = torch.linalg.cholesky(C)
+            L = factor(C)
             alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
             context.save_for_backward(L, alpha)
             return 0.5 * r @ alpha + L.diagonal().log().sum() + half_log
@@ -85,21 +93,26 @@ def torch_autograd(torch, np, case, n, by_hand):
             L, alpha = context.saved_tensors
             return 0.5 * v_bar * (torch.cholesky_inverse(L).addr_(alpha, alpha, alpha=-1)), v_bar * alpha
 
-    def run(training):
-        p = torch.tensor(parameters(case), dtype=dtype, device=X.device, requires_grad=training)
-        noise = torch.tensor(NOISE, dtype=dtype, device=X.device, requires_grad=training)
+    def value(p, noise):
         C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=dtype, device=X.device)
-        if by_hand:
-            v = Likelihood.apply(C, y)
-        else:
-            L = torch.linalg.cholesky(C)
-            z = torch.linalg.solve_triangular(L, y[:, None], upper=False)
-            v = 0.5 * (z * z).sum() + L.diagonal().log().sum() + half_log
-        if training:
-            v.backward()
-        return v.item()
+        if how in ("function", "graph"):
+            return Likelihood.apply(C, y)
+        L = factor(C)
+        z = torch.linalg.solve_triangular(L, y[:, None], upper=False)
+        return 0.5 * (z * z).sum() + L.diagonal().log().sum() + half_log
 
-    return run
+    if how == "compile":
+        value = peers.compiled(torch, value)
+
+    def step(training):
+        with torch.set_grad_enabled(training):
+            v = value(p, noise)
+        return v.detach(), torch.autograd.grad(v, (p, noise)) if training else ()
+
+    if how != "graph":
+        return lambda training: step(training)[0].item()
+    replay = [peers.as_graph(torch, lambda training=training: step(training)) for training in (False, True)]
+    return lambda training: replay[training]()[0]
 
 
 def gpytorch_run(gpytorch, torch, np, case, n):
@@ -152,7 +165,6 @@ def gpytorch_run(gpytorch, torch, np, case, n):
 
 
 def jax_run(jax, np, case, n):
-    jax.config.update("jax_enable_x64", True)
     import jax.numpy as jnp
     import jax.scipy.linalg as jsl
     dtype = jnp.float32 if peers.options.dtype == "f32" else jnp.float64
@@ -222,19 +234,22 @@ def gpflash_run(gpflash, np, case, n):
 def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
-    torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
-    # These peers run only on the CPU, and except jax only in f64.
-    asked = peers.options.peer == "cpu"
-    jax = peers.load("jax") if asked else None
-    sklearn, lightgp, gpflash = (peers.load(name) if asked and not peers.options.dtype else None
+    torch, gpytorch, jax = (peers.load(name) for name in ("torch", "gpytorch", "jax"))
+    # These peers run only on the CPU, and only in f64.
+    asked = peers.options.peer == "cpu" and not peers.options.dtype
+    sklearn, lightgp, gpflash = (peers.load(name) if asked else None
                                  for name in ("sklearn", "lightgp", "gpflash"))
     if case == BATCHED:
         torch = sklearn = lightgp = gpflash = None
     if torch:
-        found["torch"] = lambda: torch_autograd(torch, np, case, n, False)
-        found["torch_function"] = lambda: torch_autograd(torch, np, case, n, True)
-    if gpytorch:
-        found["gpytorch"] = lambda: gpytorch_run(gpytorch, sys.modules["torch"], np, case, n)
+        found["torch"] = lambda: torch_run(torch, np, case, n, "autograd")
+        found["torch_function"] = lambda: torch_run(torch, np, case, n, "function")
+    for how in ("compile", "graph"):
+        name = f"torch_{how}"
+        if torch and (name in peers.options.words or (peers.options.gpu and n <= LAUNCHES)):
+            found[name] = lambda how=how: torch_run(torch, np, case, n, how)
+    if gpytorch and peers.loaded:
+        found["gpytorch"] = lambda: gpytorch_run(gpytorch, peers.loaded["torch"], np, case, n)
     if jax:
         found["jax"] = lambda: jax_run(jax, np, case, n)
     if sklearn and n <= 3000:  # an n x n array for each parameter
@@ -254,9 +269,11 @@ def measure(case, n, who, make, passes, ours):
     dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
     first = {}
     for which in passes:
-        start = time.perf_counter()
-        value = run(which == "training")
-        first[which] = time.perf_counter() - start
+        for _ in range(2 if who in ("jax", "torch_compile") else 1):  # which compile in their first call
+            start = time.perf_counter()
+            with peers.no_default_device():  # as when it is timed
+                value = float(run(which == "training"))
+            first[which] = time.perf_counter() - start
         if not abs(value - wanted) <= (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):
             raise ValueError(f"{value:.10g}, we have {wanted:.10g}")
     for which in passes:
@@ -264,6 +281,9 @@ def measure(case, n, who, make, passes, ours):
         seconds = first[which] if long else peers.best(lambda: run(which == "training"), seconds=1)
         line = {"bench": "mll", "case": case, "who": who, "n": str(n), "d": ours["d"], "dtype": dtype,
                 "pass": which, "seconds": f"{seconds:.6g}"}
+        if peers.options.gpu and who not in ("jax", "torch_graph") and case != BATCHED:
+            most = peers.peak_bytes(peers.loaded["torch"], lambda: run(which == "training"))
+            line["bytes_per_8n2"] = f"{most / (8 * n * n):.3f}"
         yield line | ({"per_gemm": f"{seconds / gemm:.3f}"} if gemm else {})
 
 
@@ -289,6 +309,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if any(n.isdigit() and int(n) > 3000 for n in peers.options.words):
+    if not peers.options.gpu and any(n.isdigit() and int(n) > 3000 for n in peers.options.words):
         peers.LIMIT = 3600
     sys.exit(peers.run(main))

@@ -1,7 +1,7 @@
 """Shared by the Python sides of the benchmarks: options, finding peers, timing, and the table for people.
 
 Options, anywhere among the arguments: those of bench.h, which are passed on to our program, and
---peer-device, torch's device if it is not --device. On a GPU both sides compute f32 in f32 (TF32 is off),
+--peer-device, the peers' device if it is not --device. On a GPU both sides compute f32 in f32 (TF32 is off),
 the clock stops when the GPU has finished, and short calls are made many times in a row.
 
 A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured. Of lines
@@ -11,6 +11,7 @@ and left out.
 """
 import collections
 import contextlib
+import gc
 import importlib
 import math
 import multiprocessing
@@ -24,6 +25,7 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONG, LIMIT = 10, 120
+ON_GPU = 0.3  # seconds of each measurement there, where calls are short
 FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2",
            "value")
 
@@ -33,7 +35,7 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts", "seeds")  # optio
 
 class Options:
     """device: None unless given; batch, n, d, seeds, restarts: None or a number; seconds: 0 unless given;
-    peer: torch's device; words: the other arguments."""
+    peer: the peers' device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, self.once = [], [], False
         values = dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
@@ -74,21 +76,46 @@ def chosen(allowed):
     return options.words
 
 
+loaded = {}  # torch, once it is
+
+
+def prepared(name):
+    """The module, set up for the peers' device."""
+    if name == "jax":  # takes memory as it needs it
+        os.environ |= {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} | (
+            {} if options.gpu else {"JAX_PLATFORMS": "cpu"})
+    module = importlib.import_module(name)
+    if name == "jax":
+        module.config.update("jax_enable_x64", True)
+        module.config.update("jax_default_matmul_precision", "highest")
+    if options.gpu and not {"torch": lambda: module.cuda.is_available(),
+                            "jax": lambda: module.default_backend() == "gpu"}.get(name, lambda: True)():
+        raise RuntimeError("it finds no GPU")
+    if name == "torch":
+        loaded[name] = module
+        if options.device:
+            module.set_default_device(options.peer)
+            module.backends.cuda.matmul.allow_tf32 = module.backends.cudnn.allow_tf32 = False
+    return module
+
+
 def load(name):
-    """The module, or None with a remark if it is not installed; torch with the device as its default."""
+    """The module, or None with a remark if it is not installed, does not load or finds no GPU; torch with the
+    peers' device as its default."""
     warnings.filterwarnings("ignore")
     try:
-        module = importlib.import_module(name)
-    except ImportError:
-        if not journal.done:
-            print(f"# {name} is not installed: ./run bench peers", flush=True)
-        return None
-    if name == "torch" and options.device:
-        if options.gpu and not module.cuda.is_available():
-            sys.exit(f"torch finds no GPU for {options.peer}: --peer-device cpu")
-        module.set_default_device(options.peer)
-        module.backends.cuda.matmul.allow_tf32 = module.backends.cudnn.allow_tf32 = False
-    return module
+        return prepared(name)
+    except ModuleNotFoundError:
+        why = f"{name} is not installed: ./run bench peers"
+    except Exception as error:  # whatever a broken installation raises
+        why = f"{name} is left out: {first_line(error)}"
+    if not journal.done:
+        print(f"# {why}", flush=True)
+    return None
+
+
+def first_line(error):
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def program(name):
@@ -104,14 +131,14 @@ def parse(line):
 
 def wait():
     """Waits until torch's GPU has finished."""
-    if options.gpu:
-        sys.modules["torch"].cuda.synchronize()
+    if options.gpu and loaded:
+        loaded["torch"].cuda.synchronize()
 
 
 @contextlib.contextmanager
 def no_default_device():
     """Unsets torch's default device, which costs every call a detour through Python."""
-    torch = sys.modules.get("torch") if options.device else None
+    torch = loaded.get("torch") if options.device else None
     if torch:
         torch.set_default_device(None)
     try:
@@ -145,9 +172,56 @@ def best(run, rounds=30, seconds=math.inf):
         return first
     while options.gpu and calls < 100 and calls * first < 0.01:
         calls *= 2
+    seconds = min(seconds, ON_GPU) if options.gpu else seconds
     if seconds < math.inf:
         rounds = max(1, min(rounds, int(seconds / (first * calls))))
     return fastest(run, rounds, calls)
+
+
+def as_graph(torch, step):
+    """step(), recorded as a CUDA graph: each call replays it, and gives the tensors of the recording."""
+    with no_default_device():
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(3):
+                step()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = step()
+
+    def replay():
+        graph.replay()
+        return result
+
+    return replay
+
+
+def compiled(torch, function):
+    """By torch.compile, for the shapes of its first call. Forgets earlier ones, as their number is limited.
+    """
+    torch.compiler.reset()
+    return torch.compile(function, dynamic=False)
+
+
+def peak_bytes(torch, step):
+    """The most that a call holds at a time of what it allocates: on a GPU by torch's allocator, on a CPU by
+    its profiler."""
+    if options.gpu:
+        wait()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        step()
+        return torch.cuda.max_memory_allocated() - before
+    with silent(), torch.profiler.profile(profile_memory=True) as profile:
+        step()
+    held = most = 0
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        held += event.nbytes()
+        most = max(most, held)
+    return most
 
 
 @contextlib.contextmanager
@@ -289,9 +363,12 @@ def contend(who, what, measure):
                 lines.append(line)
                 journal.tell("line", key, line)
                 again = again and float(line.get("seconds", 0)) <= LONG
-        except (RuntimeError, ValueError, MemoryError) as error:
-            print(f"# {who}, {what}: {(str(error) or type(error).__name__).splitlines()[0]}", flush=True)
+        except Exception as error:  # a contender that fails leaves a remark
+            print(f"# {who}, {what}: {first_line(error)}", flush=True)
             lines, again = lines or None, False
+        if options.gpu and loaded:  # memory for the next one
+            gc.collect()
+            loaded["torch"].cuda.empty_cache()
         journal.tell("done", key, (lines, again))
     lines, again = journal.done[key]
     if not again:
@@ -336,10 +413,11 @@ def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, e
                 seconds = [best(lambda: forward(way), 2)]
             seconds.append(best(lambda: training(way), 2))
             check(way)
-        for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which,
-                   "seconds": f"{s:.6g}",
-                   "per_gemm": f"{s / batch / gemm:.3f}"}
+            peaks = [{"peak_bytes": str(peak_bytes(torch, lambda: step(way)))}
+                     if options.gpu and who.startswith("torch") else {} for step in (forward, training)]
+        for which, s, peak in zip(("forward", "training"), seconds, peaks):
+            yield {"bench": name, "case": case, "who": who, "n": str(n), "batch": str(batch), "dtype": dtype,
+                   "pass": which, "seconds": f"{s:.6g}", "per_gemm": f"{s / batch / gemm:.3f}", **peak}
 
     return [line for who, way in ways.items()
             for line in contend_how(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]

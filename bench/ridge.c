@@ -79,6 +79,9 @@ static int run_case(const bench *b, const char *name, ct_dtype dtype)
                b->where);
         ct_tape_reset(w.tape);
     }
+    char named[40];
+    snprintf(named, sizeof named, "ridge-%s-%s", name, ct_dtype_name(dtype));
+    bench_waits(b, named, training, &w);
     const ct_status status = ct_tape_status(w.tape);
     if (status) fprintf(stderr, "ridge: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);

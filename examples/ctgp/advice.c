@@ -20,14 +20,14 @@ static void advise(adviser *a, const char *format, ...) CT_PRINTF(2, 3);
 
 static void advise(adviser *a, const char *format, ...)
 {
+    char text[1024];
     va_list args;
     if (!a->any) printf("advice:\n");
     a->any = true;
-    printf("  ");
     va_start(args, format);
-    vprintf(format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    printf("\n");
+    say_line("  %s", text);
 }
 
 /* -- columns and terms: judged by what leave-one-out loses without them -- */
@@ -49,7 +49,8 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
 {
     printf("%s  --drop ", a->any ? "" : "advice:\n");
     a->any = true;
-    for (int64_t k = 0; k < count; k++) printf("%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
+    for (int64_t k = 0; k < count; k++)
+        say(stdout, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
     printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
 }
 

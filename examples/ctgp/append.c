@@ -85,13 +85,15 @@ static int append(model_file *m, const char *path, const ct_csv_options *how, co
     int result = source_open(&t, m->device, path);
     if (result == GO_ON) result = frame_outputs(&data, m, &t, how, &X, &Y, &noise);
     source_close(&t);
-    if (result == GO_ON &&
-        (ct_outputs_append(m->outputs, X, Y, noise) || ct_outputs_save(m->outputs, out, &saving)))
-        result = fail_device(m->device, NULL);
+    if (result == GO_ON && ct_outputs_append(m->outputs, X, Y, noise)) result = fail_device(m->device, NULL);
+    signals_hold(out);
+    if (result == GO_ON && ct_outputs_save(m->outputs, out, &saving)) result = fail_device(m->device, NULL);
+    signals_release();
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
-        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
-               (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
+        say_line("n=%lld appended=%lld nlml=%.6f model=%s", (long long)ct_outputs_values(m->outputs),
+                 (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
+        result = end_output_of_model(result, out);
     }
     ct_release(X);
     ct_release(Y);

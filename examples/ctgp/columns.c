@@ -110,6 +110,7 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n)
 
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
+/* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
 int frame_keep(const frame *f, const char *list, text_columns *k)
 {
     pick *picks = NULL;
@@ -121,7 +122,8 @@ int frame_keep(const frame *f, const char *list, text_columns *k)
     if (result == GO_ON && (!k->names || !k->texts))
         result = fail(CODE_MEMORY, "no memory for the columns to keep");
     for (int64_t j = 0; j < k->n && result == GO_ON; j++) {
-        k->names[j] = ct_table_name(f->table, picks[j].col);
+        k->names[j] =
+            picks[j].col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, picks[j].col);
         for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
         for (int64_t i = 0; i < j && result == GO_ON; i++)
             if (picks[i].col == picks[j].col)

@@ -14,8 +14,15 @@ typedef enum code {
     CODE_IO = 4,          /* the operating system refused to read or write         */
     CODE_MEMORY = 5,      /* memory would not suffice                              */
     CODE_UNSUPPORTED = 6, /* this build or machine cannot do it                    */
-    CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
+    CODE_STOPPED = 7,     /* a signal, before there was anything to keep           */
 } code;
+
+/* -- program.c -- */
+
+/* At the beginning of main: a library that ends the program gives it CODE_MEMORY, and a message. */
+void program_begin(void);
+/* At its end. Returns `result`. */
+int program_end(int result);
 
 /* -- many.c: ctgp started by mpirun -- */
 
@@ -24,12 +31,39 @@ ct_group *many(void);
 /* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
  * or a code. */
 int many_begin(bool together);
-/* Ends the command, and returns `result`. */
+/* Standard error, also in a process that prints nothing else. */
+FILE *many_voice(void);
+/* Keeps the message of a failure for many_end in a process that prints nothing. False in the others. */
+bool many_keep(const char *text);
+/* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */
 int many_end(int result);
 /* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
 int many_device(const char **name);
-/* Gives all processes the result of process 0, GO_ON or a code. */
-int many_share(int result);
+/* Copies bytes from process 0 to all. GO_ON, or the code of a process that has failed. */
+int many_share(void *data, size_t bytes);
+
+/* -- text.c: what people read --
+ *
+ * All of it is printed as UTF-8 without control characters, whatever bytes a name has. So no format has the
+ * end of a line: functions that print a line add it. */
+
+void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
+/* One line on standard output. */
+void say_line(const char *format, ...) CT_PRINTF(1, 2);
+/* "ctgp: " and one line on standard error. */
+void note(const char *format, ...) CT_PRINTF(1, 2);
+/* The same; returns `result`. */
+int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+/* The same for a message of the library, which may have several lines, after `what` (may be NULL). */
+int fail_message(int result, const char *what, const char *message);
+
+/* The next character of a text, which it passes; 0 at the end. A byte that is not UTF-8 is taken for
+ * Latin-1. */
+uint32_t take_character(const char **text);
+/* Writes it in UTF-8. */
+void put_character(FILE *to, uint32_t c);
+/* Whether it acts on a terminal, or no XML may hold it. */
+bool is_control(uint32_t c);
 
 /* -- options.c: the command line -- */
 
@@ -72,11 +106,15 @@ bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
 
-/* Prints "ctgp: " and one line on stderr, and returns `result`. */
-int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
+int code_of(ct_status status);
+/* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
+/* Ends what goes to standard output. `result`, or CODE_IO with a message where it could not all be written,
+ * to a full disk or a closed pipe. */
+int end_output(int result);
+/* The same after a model has been saved: beside a failure it says where the model is. */
+int end_output_of_model(int result, const char *path);
 
 /* -- json.c: one line of JSON, its commas where they belong -- */
 
@@ -98,6 +136,13 @@ void json_outputs(json *j, const char *kind);
 void json_end(json *j, bool several);
 /* A value as printf writes it. */
 void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
+
+/* -- signals.c -- */
+
+/* SIGHUP, SIGINT and SIGTERM wait between the two, while the file at `path` is written. They do not wait for
+ * a pipe or a device, which may take long and leaves nothing behind. */
+void signals_hold(const char *path);
+void signals_release(void);
 
 /* -- dialect.c: how a table is written, if options say so -- */
 

@@ -131,20 +131,20 @@ static void print_verdict(const verdict *v, const side *a, const side *b, bool l
     const int by[2] = { better(v->square), better(v->density) };
     const char *name[] = { a->path, b->path };
     printf("%-28s %-12s %s\n", left_out_rows ? "leave-one-out" : "", "rmse", "nlpd");
-    for (int k = 0; k < 2; k++) printf("%-28s %-12.6g %.6g\n", name[k], v->rmse[k], v->nlpd[k]);
+    for (int k = 0; k < 2; k++) say_line("%-28s %-12.6g %.6g", name[k], v->rmse[k], v->nlpd[k]);
     printf("B minus A per row: squared error %.4g +- %.2g, nlpd %.4g +- %.2g "
            "(standard errors of %lld rows)\n",
            v->square.mean, v->square.error, v->density.mean, v->density.error, (long long)v->n);
     if (by[0] && by[0] == by[1])
-        printf("%s is better, in its means and in its densities\n", name[by[0] > 0]);
+        say_line("%s is better, in its means and in its densities", name[by[0] > 0]);
     else if (by[0] && by[1])
-        printf("%s has the better means, %s the better densities\n", name[by[0] > 0], name[by[1] > 0]);
+        say_line("%s has the better means, %s the better densities", name[by[0] > 0], name[by[1] > 0]);
     else if (by[0])
-        printf("%s has the better means; these rows do not show whose densities are better\n",
-               name[by[0] > 0]);
+        say_line("%s has the better means; these rows do not show whose densities are better",
+                 name[by[0] > 0]);
     else if (by[1])
-        printf("%s has the better densities; these rows do not show whose means are better\n",
-               name[by[1] > 0]);
+        say_line("%s has the better densities; these rows do not show whose means are better",
+                 name[by[1] > 0]);
     else
         printf("these rows do not show which is better: no difference exceeds two standard errors\n");
 }

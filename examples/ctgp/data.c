@@ -23,9 +23,9 @@ int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char
 
 void frame_tell_notes(const frame *f)
 {
-    const char *note;
-    for (int i = 0; (note = ct_table_note(f->table, i)) != NULL; i++)
-        fprintf(stderr, "ctgp: %s: %s%s\n", f->path, note, dialect_remedy(note));
+    const char *text;
+    for (int i = 0; (text = ct_table_note(f->table, i)) != NULL; i++)
+        note("%s: %s%s", f->path, text, dialect_remedy(text));
 }
 
 void frame_close(frame *f)
@@ -74,9 +74,7 @@ void frame_tell_missing(const frame *f, const char *text)
 {
     long long all = ct_table_rows(f->table);
     if (f->n_rows == all) return;
-    fputs("ctgp: ", stderr);
-    fprintf(stderr, text, all - f->n_rows, all);
-    fputc('\n', stderr);
+    note(text, all - f->n_rows, all);
 }
 
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)

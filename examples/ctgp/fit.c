@@ -41,8 +41,8 @@ int fit_parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_k
 {
     *kernel = s->kernel ? ct_kernel_parse_named(s->kernel, inputs, d) : NULL;
     if (!s->kernel || !ct_kernel_status(*kernel)) return GO_ON;
-    const int result = fail(ct_kernel_status(*kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
-                            ct_kernel_message(*kernel));
+    const int result = fail_message(ct_kernel_status(*kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, NULL,
+                                    ct_kernel_message(*kernel));
     ct_kernel_free(*kernel);
     *kernel = NULL;
     return result;
@@ -104,9 +104,14 @@ static int fit_one(const settings *s, const frame *f, const int64_t *cols, int64
     json j = { .to = stdout };
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     int result = fit_learn(s, f, cols, d, *options, &l);
+    signals_hold(s->model);
     if (result == GO_ON && ct_gp_save_with(l.gp, s->model, &how)) result = fail_device(f->device, NULL);
-    if (result == GO_ON) result = fit_tell(s, &l, cols, &j);
-    if (result == GO_ON && s->json) json_end(&j, false);
+    signals_release();
+    if (result == GO_ON) {
+        result = fit_tell(s, &l, cols, &j);
+        if (result == GO_ON && s->json) json_end(&j, false);
+        result = end_output_of_model(result, s->model);
+    }
     lesson_free(&l);
     return result;
 }
@@ -135,7 +140,7 @@ int run_fit(int argc, char **argv)
 {
     settings s = { 0 };
     int result = fit_read_settings(argc, argv, &s);
-    if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model));
+    if (result == GO_ON) result = ct_group_rank(many()) ? GO_ON : fit_check_writable(s.model);
     if (result == GO_ON) result = many_device(&s.device);
     if (result != GO_ON) return result;
     s.gp.group = many();

@@ -60,8 +60,7 @@ static int list_features(const settings *s, const frame *f, int64_t noise, const
             names[(*n)++] = name;
     }
     if (counts && *n)
-        fprintf(stderr, "ctgp: %s: the first column has no name and counts the rows: it is left out\n",
-                f->path);
+        note("%s: the first column has no name and counts the rows: it is left out", f->path);
     else if (counts)
         names[(*n)++] = ct_table_name(f->table, 0);
     free(features);
@@ -212,7 +211,7 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
         const char *name = ct_table_name(f->table, cols[j]),
                    *why = s->features || picked(asked, n, f, name) ? NULL : says_nothing(f, cols[j], text);
         if (why)
-            fprintf(stderr, "ctgp: %s: column '%s' %s\n", f->path, name, why);
+            note("%s: column '%s' %s", f->path, name, why);
         else
             cols[kept++] = cols[j];
     }

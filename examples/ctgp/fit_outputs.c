@@ -25,7 +25,7 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
         fit_print_parameters(ct_outputs_whole(o));
         print_levels(ct_outputs_whole(o));
     }
-    printf("%s:\n", s->targets[j]);
+    say_line("%s:", s->targets[j]);
 }
 
 /* Keeps the rows that have a value of the target: a joint output learns no others. Free *rows in any case. */
@@ -53,15 +53,12 @@ static int tell_output(const settings *s, ct_outputs *o, int64_t j, lesson one, 
     return result;
 }
 
-/* Saves the outputs, then scores and prints each. */
-static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+/* Scores and prints each output. */
+static int tell(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
     json to = { .to = stdout };
-    const ct_gp_save_options how = { .no_factor = s->no_factor };
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
     int result = own ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON && ct_outputs_save(o, s->model, &how))
-        result = fail_device(ct_outputs_device(o), NULL);
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
         columns_of(cols, d, j, own);
         result = tell_output(s, o, j, l[s->outputs ? 0 : j], own, d, &to);
@@ -69,6 +66,17 @@ static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *
     if (s->json && result == GO_ON) json_end(&to, true);
     free(own);
     return result;
+}
+
+/* Saves the outputs before they are scored. */
+static int conclude(const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+{
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    signals_hold(s->model);
+    const ct_status status = ct_outputs_save(o, s->model, &how);
+    signals_release();
+    if (status) return fail_device(ct_outputs_device(o), NULL);
+    return end_output_of_model(tell(s, o, l, cols, d), s->model);
 }
 
 /* Learns each target by itself, from the rows that have its value. */
@@ -81,7 +89,7 @@ static int learn_each(const settings *s, const frame *f, const int64_t *cols, in
     int result = own && models ? GO_ON : fail(CODE_MEMORY, "no memory for %lld models", (long long)p);
     for (int64_t j = 0; j < p && result == GO_ON; j++) {
         columns_of(cols, d, j, own);
-        if (s->patience.progress != PROGRESS_NONE) fprintf(stderr, "ctgp: %s\n", s->targets[j]);
+        if (s->patience.progress != PROGRESS_NONE) note("%s", s->targets[j]);
         result = fit_learn(s, f, own, d, *options, &l[j]);
         models[j] = l[j].gp;
     }

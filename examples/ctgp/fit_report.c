@@ -17,7 +17,7 @@ void fit_print_parameters(const ct_gp *gp)
     char value[64];
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %s%s\n", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
+        say_line("  %-28s %s%s", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
     }
 }
 
@@ -34,6 +34,7 @@ void fit_json_result(const settings *s, const fit_result *of, json *j)
     json_whole(j, "n", ct_gp_points(of->gp));
     json_whole(j, "features", ct_gp_dims(of->gp));
     json_number(j, "nlml", of->nlml);
+    json_string(j, "optimizer", optimizer_name(r.optimizer));
     json_whole(j, "iterations", r.iterations);
     json_whole(j, "evaluations", r.evaluations);
     json_flag(j, "converged", ct_fit_converged(r.end));
@@ -69,11 +70,13 @@ void fit_print_result(const settings *s, const fit_result *of)
     const ct_fit_report r = ct_gp_report(gp);
     char text[1024];
     if (ct_gp_transform(gp).kind)
-        printf("  %-28s %s\n", "parameters are of", target_text(gp, text, sizeof text));
+        say_line("  %-28s %s", "parameters are of", target_text(gp, text, sizeof text));
     if (!s->outputs) fit_print_parameters(gp);
     print_trend(gp, of->t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
+    if (r.optimizer == CT_OPTIMIZER_ADAM && !s->fit.optimizer)
+        printf("  %-28s Adam: this build has no L-BFGS, as it has no NLopt\n", "optimizer");
     if (r.precision == CT_PRECISION_MIXED)
         printf("  %-28s %.6f, to about %.1g\n", "objective in mixed precision", r.objective,
                r.objective_error);
@@ -87,7 +90,7 @@ void fit_print_result(const settings *s, const fit_result *of)
         printf("  %-28s ", "rows held back");
         print_score(of->test, stdout);
     }
-    printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n",
-           (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,
-           of->e->seconds, s->model);
+    say_line("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s",
+             (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,
+             of->e->seconds, s->model);
 }

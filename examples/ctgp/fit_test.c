@@ -42,8 +42,8 @@ static int hold_share(const settings *s, frame *f, bool *marked, held *h)
     int result = mark(f->device, n, count, s->test_last, s->fit.seed, 0, marked);
     if (result != GO_ON) return result;
     move_rows(f, marked, h, false);
-    fprintf(stderr, "ctgp: %lld of %lld rows are held back, %s; the model learns the other %lld\n", count, n,
-            s->test_last ? "the last of the table" : "drawn", n - count);
+    note("%lld of %lld rows are held back, %s; the model learns the other %lld", count, n,
+         s->test_last ? "the last of the table" : "drawn", n - count);
     return GO_ON;
 }
 
@@ -55,8 +55,8 @@ static int hold_rest(const settings *s, frame *f, bool *marked, held *h)
     int result = mark(f->device, n, n - s->max_rows, false, s->fit.seed, 1, marked);
     if (result != GO_ON) return result;
     move_rows(f, marked, h, drop);
-    fprintf(stderr, "ctgp: the model learns %ld of %lld rows, drawn%s\n", s->max_rows, n,
-            drop ? "" : "; the others are held back");
+    note("the model learns %ld of %lld rows, drawn%s", s->max_rows, n,
+         drop ? "" : "; the others are held back");
     return GO_ON;
 }
 

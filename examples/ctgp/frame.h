@@ -27,6 +27,9 @@ bool is_standard(const char *path);
 /* Whether it is one, or a shell's <(...): it has no name and can be read once. */
 bool is_stream(const char *path);
 
+/* Writes a file whole, or leaves the old one. */
+int file_write(ct_device *device, const char *path, const void *data, size_t size);
+
 /* Columns of text. */
 typedef struct text_columns {
     int64_t n;

@@ -47,14 +47,15 @@ void print_columns(const ct_gp *gp, const column_range *range)
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
         const ct_column *c = ct_gp_input(gp, j);
         if (c->kind == CT_COLUMN_NUMBER) continue;
-        printf("  %-28s %s", c->name, kind_name(c->kind));
+        say(stdout, "  %-28s %s", c->name, kind_name(c->kind));
         ct_time_write(range[j].low, first);
         ct_time_write(range[j].high, last);
         if (c->kind == CT_COLUMN_TIME)
             printf(", %s to %s", first, last);
         else
             printf(" of %lld: ", (long long)c->n_levels);
-        for (int64_t i = 0; i < c->n_levels && i < SHOWN; i++) printf("%s%s", i ? ", " : "", c->levels[i]);
+        for (int64_t i = 0; i < c->n_levels && i < SHOWN; i++)
+            say(stdout, "%s%s", i ? ", " : "", c->levels[i]);
         printf("%s\n", c->n_levels > SHOWN ? ", ..." : "");
     }
 }

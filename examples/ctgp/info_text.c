@@ -5,7 +5,7 @@
 static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
     if (!q) {
-        printf("numerics     %s\n", ct_message(ct_gp_device(gp)));
+        say_line("numerics     %s", ct_message(ct_gp_device(gp)));
         return;
     }
     printf("condition    %.2g: about %d of %d digits hold\n", q->condition, (int)q->digits,
@@ -25,20 +25,22 @@ static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
 void info_print(const facts *of)
 {
     ct_gp *gp = of->gp;
-    char text[1024], mean[1024], value[64];
+    char text[1024], value[64];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
-    printf("target       %s\nfeatures     ", ct_gp_output(gp)->name);
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input(gp, j)->name);
+    say_line("target       %s", ct_gp_output(gp)->name);
+    printf("features     ");
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) say(stdout, "%s%s", j ? ", " : "", ct_gp_input(gp, j)->name);
     putchar('\n');
     print_columns(gp, of->range);
     printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
-    printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
-           mean_text(gp, mean, sizeof mean));
+    say_line("kernel       %s", kernel_text(gp, text, sizeof text));
+    say_line("mean         %s", mean_text(gp, text, sizeof text));
     if (o.transform) printf("transform    %s\n", ct_transform_name(o.transform));
     noise_text(gp, text, sizeof text);
-    printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
+    say_line("noise        %s", text);
+    printf("standardize  %s\n", standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
     if (r.optimizer)
@@ -53,11 +55,12 @@ void info_print(const facts *of)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
     if (!of->factor) printf("factor       left out of the file: computed when needed\n");
-    printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of %s:\n", ct_gp_jitter(gp),
-           of->nlml, o.transform ? target_text(gp, text, sizeof text) : "the data");
+    printf("jitter       %.3g\nnlml         %.6f\n", ct_gp_jitter(gp), of->nlml);
+    say_line("parameters, in the units of %s:",
+             o.transform ? target_text(gp, text, sizeof text) : "the data");
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %-12s", p->name, value_text(gp, p, value));
+        say(stdout, "  %-28s %-12s", p->name, value_text(gp, p, value));
         if (p->fixed)
             printf("  (fixed)");
         else if (p->prior.kind)

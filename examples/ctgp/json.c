@@ -4,30 +4,16 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Bytes of the UTF-8 character at p, or 0 [RFC 3629]. */
-static int utf8_size(const unsigned char *p)
-{
-    const int size = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-    for (int k = 1; k < size; k++)
-        if ((p[k] & 0xc0) != 0x80) return 0;
-    const bool overlong = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
-    const bool beyond = (*p == 0xed && p[1] >= 0xa0) || (*p == 0xf4 && p[1] >= 0x90); /* or a surrogate */
-    return overlong || beyond ? 0 : size;
-}
-
-/* A byte that is not UTF-8 is taken for Latin-1. */
 static void write_string(FILE *to, const char *text)
 {
     fputc('"', to);
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        const int size = utf8_size(p);
-        if (*p == '"' || *p == '\\')
-            fprintf(to, "\\%c", *p);
-        else if (*p < 0x20 || !size)
-            fprintf(to, "\\u%04x", *p);
+    for (uint32_t c; (c = take_character(&text));) {
+        if (is_control(c))
+            fprintf(to, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", (int)c);
         else
-            fwrite(p, 1, (size_t)size, to);
-        p += size ? size : 1;
+            put_character(to, c);
     }
     fputc('"', to);
 }

@@ -18,12 +18,12 @@ static double covariance(const ct_gp *gp, const ct_cov_node *n, int a, int b)
 
 static void print_node(const ct_gp *gp, const ct_cov_node *n, const ct_column *column)
 {
-    printf("levels of %s, by index: standard deviation, and correlation with each before it\n", column->name);
+    say_line("levels of %s, by index: standard deviation, and correlation with each before it", column->name);
     for (int a = 0; a < n->levels && a < MOST; a++) {
         char number[32];
         const double own = covariance(gp, n, a, a);
         snprintf(number, sizeof number, "%d", a);
-        printf("  %-20s %8.4g", a < column->n_levels ? column->levels[a] : number, sqrt(own));
+        say(stdout, "  %-20s %8.4g", a < column->n_levels ? column->levels[a] : number, sqrt(own));
         for (int b = 0; b < a; b++)
             printf(" %5.2f", covariance(gp, n, a, b) / sqrt(own * covariance(gp, n, b, b)));
         putchar('\n');

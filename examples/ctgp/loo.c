@@ -112,7 +112,7 @@ static loo_score score_of(const left_out *l)
 /* A `target` of NULL is the only one. */
 static void print_loo(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
 {
-    if (target) fprintf(to, "%s: ", target);
+    if (target) say(to, "%s: ", target);
     fprintf(to, "n=%.0f", s.n);
     if (t->fold) fprintf(to, " folds=%lld", (long long)t->n_folds);
     fprintf(to, " rmse=%.6g nlpd=%.6g coverage95=%.4g", s.rmse, s.nlpd, s.coverage95);

@@ -51,16 +51,10 @@ static int run(const entry *e, int argc, char **argv)
     return many_end(result == GO_ON ? e->run(argc, argv) : result);
 }
 
-/* The exit code. Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
-static int finish(int result)
-{
-    if (result == GO_ON) result = CODE_OK;
-    bool bad = ferror(stdout);
-    if (fflush(stdout) || bad) return result ? result : fail(CODE_IO, "standard output could not be written");
-    return result;
-}
+/* The exit code. */
+static int finish(int result) { return end_output(result == GO_ON ? CODE_OK : result); }
 
-int main(int argc, char **argv)
+static int ctgp(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
     if (argc < 2) {
@@ -90,4 +84,10 @@ int main(int argc, char **argv)
             name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
     return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
+}
+
+int main(int argc, char **argv)
+{
+    program_begin();
+    return program_end(ctgp(argc, argv));
 }

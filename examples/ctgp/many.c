@@ -1,37 +1,95 @@
 /* ctgp over the processes of mpirun: process 0 reads, prints and writes; all of them hold the model. */
 #include "command.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+enum { PATIENCE = 30 }; /* seconds, after which silent processes are named */
+
 static ct_group *processes;
 static bool are_one;
+static FILE *voice;       /* standard error, also of a process that prints nothing else */
+static char failure[512]; /* of a process that does not print it */
 
 ct_group *many(void) { return are_one ? NULL : processes; }
+
+FILE *many_voice(void) { return voice ? voice : stderr; }
+
+static void tell_silent(void *context, const int *silent, int count)
+{
+    char list[256] = "", number[16];
+    (void)context;
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%d", silent[i]);
+        add_name(list, sizeof list, number);
+    }
+    fprintf(voice, "ctgp: process%s %s of %d: silent for %d s, stopped or still at work; the others wait\n",
+            count > 1 ? "es" : "", list, ct_group_size(processes), PATIENCE);
+    fflush(voice);
+}
+
+static bool fall_silent(void)
+{
+    const int copy = dup(STDERR_FILENO);
+    voice = copy < 0 ? NULL : fdopen(copy, "w");
+    return voice && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
+}
+
+/* A process without memory for its group does not know its number, so the lowest of the others prints it. */
+static bool is_lowest_with_group(void)
+{
+    const bool first_has_none = !strncmp(ct_group_message(processes), "process 0 ", 10);
+    return ct_group_size(processes) > 1 && ct_group_rank(processes) == first_has_none;
+}
 
 int many_begin(bool together)
 {
     processes = ct_group_world();
     are_one = !together || ct_group_size(processes) == 1;
+    voice = stderr;
     const ct_status status = ct_group_status(processes);
-    if (status)
-        return fail(status == CT_ENOMEM ? CODE_MEMORY : CODE_UNSUPPORTED, "%s", ct_group_message(processes));
-    if (ct_group_rank(processes) && !together) return CODE_OK;
-    if (ct_group_rank(processes) &&
-        (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
-        return CODE_IO;
+    if (status && (status != CT_ENOMEM || is_lowest_with_group()))
+        fprintf(stderr, "ctgp: %s\n", ct_group_message(processes));
+    if (status) return code_of(status);
+    if (are_one) return ct_group_rank(processes) ? CODE_OK : GO_ON;
+    signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
+    if (ct_group_rank(processes) && !fall_silent()) return fail(CODE_IO, "/dev/null cannot be opened");
+    if (ct_group_watch(processes, PATIENCE, tell_silent, NULL))
+        return fail(CODE_MEMORY, "no memory for %d processes", ct_group_size(processes));
     return GO_ON;
 }
 
-/* A process without memory may have failed alone, so it does not wait for the others, which mpirun then ends.
- * It leaves process 0 the time to print why. */
+bool many_keep(const char *text)
+{
+    if (ct_group_rank(many()) == 0) return false;
+    snprintf(failure, sizeof failure, "%s", text);
+    return true;
+}
+
+static ct_status status_of(int result)
+{
+    switch (result) {
+    case GO_ON:
+    case CODE_OK: return CT_OK;
+    case CODE_NUMERIC: return CT_ENUMERIC;
+    case CODE_IO: return CT_EIO;
+    case CODE_MEMORY: return CT_ENOMEM;
+    case CODE_UNSUPPORTED: return CT_EUNSUPPORTED;
+    default: return CT_EINVAL;
+    }
+}
+
+/* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
 int many_end(int result)
 {
-    if (result != CODE_MEMORY || ct_group_size(processes) == 1)
-        ct_group_free(processes);
-    else if (ct_group_rank(processes))
-        sleep(1);
+    if (many()) {
+        const ct_status status = ct_group_leave(many(), status_of(result), failure);
+        if (status && result <= CODE_OK) result = fail(code_of(status), "%s", ct_group_message(many()));
+        ct_group_share(many(), &result, sizeof result);
+    }
+    ct_group_free(processes);
     return result;
 }
 
@@ -44,7 +102,8 @@ int many_device(const char **name)
     return GO_ON;
 }
 
-int many_share(int result)
+int many_share(void *data, size_t bytes)
 {
-    return many() && ct_group_share(many(), &result, sizeof result) ? CODE_IO : result;
+    const ct_status status = many() ? ct_group_share(many(), data, bytes) : CT_OK;
+    return status ? fail(code_of(status), "%s", ct_group_message(many())) : GO_ON;
 }

@@ -45,10 +45,8 @@ int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required
     if (by_row && column && col >= 0) return frame_noise(f, col, kind, name, gp, noise);
     if (!by_row) return GO_ON;
     if (!required) {
-        fprintf(
-            stderr,
-            "ctgp: %s: without a column of the noise%s%s, the noise is the average over the model's rows\n",
-            f->path, column ? ", " : "", column ? column : "");
+        note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
+             column ? ", " : "", column ? column : "");
         return GO_ON;
     }
     return column ? frame_needs(f, column)

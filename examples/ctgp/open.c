@@ -51,10 +51,7 @@ int model_open(model_file *m, const char *device_name, const char *path, const c
 void tell_joint(const model_file *m)
 {
     if (m->joint)
-        fprintf(
-            stderr,
-            "ctgp: %s: a value is predicted from all others, those of the other outputs in its row, too\n",
-            m->path);
+        note("%s: a value is predicted from all others, those of the other outputs in its row, too", m->path);
 }
 
 void model_close(model_file *m)

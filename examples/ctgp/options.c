@@ -2,23 +2,11 @@
 #include "command.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int fail(int result, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("ctgp: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return result;
-}
-
-static int code_of(ct_status status)
+int code_of(ct_status status)
 {
     switch (status) {
     case CT_ENUMERIC: return CODE_NUMERIC;
@@ -34,8 +22,22 @@ static int code_of(ct_status status)
 int fail_device(const ct_device *device, const char *what)
 {
     ct_status status = ct_last_status(device);
-    return fail(status ? code_of(status) : CODE_MEMORY, "%s%s%s", what ? what : "", what ? ": " : "",
-                status ? ct_message(device) : "out of memory");
+    return fail_message(status ? code_of(status) : CODE_MEMORY, what,
+                        status ? ct_message(device) : "out of memory");
+}
+
+int end_output(int result)
+{
+    const bool bad = ferror(stdout);
+    if (!fflush(stdout) && !bad) return result;
+    return result > CODE_OK ? result : fail(CODE_IO, "standard output could not be written");
+}
+
+int end_output_of_model(int result, const char *path)
+{
+    result = end_output(result);
+    if (result > CODE_OK) note("the model is kept in %s", path);
+    return result;
 }
 
 static void print_help(const command *c)

@@ -1,10 +1,8 @@
 /* ctgp plot: a picture of a model and data, drawn by gnuplot. */
 #include "plot.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* "model.ctgp: scale * rbf(ard)", "model.ctgp: scale * rbf(ard), of log(y)" */
 static void write_title(const ct_gp *gp, const char *model, bool panels, char *title, size_t size)
@@ -21,33 +19,47 @@ static void write_title(const ct_gp *gp, const char *model, bool panels, char *t
     snprintf(title, size, "%.160s: %.240s%s%.80s", name, kernel, plain ? "" : ", of ", plain ? "" : of);
 }
 
-/* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
-static int draw(ct_gp *gp, const char *model, const prediction *p, const fate *fates, const char *out,
-                bool png)
+/* gnuplot's script, in memory. */
+static int write_script(ct_gp *gp, const char *model, const prediction *p, const fate *fates, bool png,
+                        char **text, size_t *size)
 {
-    char script_path[4096], part[4096 + 16], title[512], scores[256] = "";
-    const char *folder = getenv("TMPDIR");
-    snprintf(script_path, sizeof script_path, "%.4000s/ctgp-XXXXXX", folder && *folder ? folder : "/tmp");
-    /* "./" before a name that gnuplot would take for a pipe */
-    snprintf(part, sizeof part, "%s%s.part%ld", out[0] == '/' ? "" : "./", out, (long)getpid());
-    int fd = mkstemp(script_path);
-    FILE *script = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!script) return fail(CODE_IO, "%s: %s", script_path, strerror(errno));
-    score s = prediction_score(p);
+    char title[512], scores[256] = "";
+    FILE *script = open_memstream(text, size);
+    if (!script) return fail(CODE_MEMORY, "no memory for the picture");
+    const score s = prediction_score(p);
     if (s.n)
         snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
                  s.coverage95);
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
     write_title(gp, model, d > 1, title, sizeof title);
-    write_header(script, part, png, title, scores, d == 1 ? 1 : 2 + effects);
-    int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, fates);
-    bool written = !ferror(script);
-    if ((fclose(script) || !written) && result == GO_ON)
-        result = fail(CODE_IO, "%s: %s", script_path, strerror(errno));
-    if (result == GO_ON) result = run_gnuplot(script_path);
-    if (result == GO_ON && rename(part, out)) result = fail(CODE_IO, "%s: %s", out, strerror(errno));
-    unlink(script_path);
-    unlink(part);
+    write_header(script, png, title, scores, d == 1 ? 1 : 2 + effects);
+    const int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, fates);
+    const bool whole = !ferror(script);
+    if (!fclose(script) && whole) return result;
+    return result == GO_ON ? fail(CODE_MEMORY, "no memory for the picture") : result;
+}
+
+/* Whether it ends as such a picture does. gnuplot may succeed without one. */
+static bool is_whole(const char *picture, size_t size, bool png)
+{
+    const char *end = png ? "IEND\xae\x42\x60\x82" : "</svg>";
+    const size_t n = strlen(end);
+    while (!png && size && picture[size - 1] == '\n') size--;
+    return size >= n && !memcmp(picture + size - n, end, n);
+}
+
+static int draw(ct_gp *gp, const char *model, const prediction *p, const fate *fates, const char *out,
+                bool png)
+{
+    char *script = NULL, *picture = NULL;
+    size_t size = 0, bytes = 0;
+    int result = write_script(gp, model, p, fates, png, &script, &size);
+    if (result == GO_ON) result = run_gnuplot(script, size, &picture, &bytes);
+    if (result == GO_ON && !is_whole(picture, bytes, png))
+        result = fail(CODE_IO, "%s: gnuplot has drawn no whole picture", out);
+    if (result == GO_ON) result = file_write(ct_gp_device(gp), out, picture, bytes);
+    free(script);
+    free(picture);
     return result;
 }
 
@@ -88,10 +100,6 @@ int run_plot(int argc, char **argv)
     bool png = ends_with(out, ".png");
     if (!png && !ends_with(out, ".svg"))
         return fail(CODE_USAGE, "--out: '%s' ends neither in .svg nor in .png", out);
-    for (const char *q = out; *q; q++)
-        if ((unsigned char)*q < 0x20)
-            return fail(CODE_USAGE, "--out: a control character in the file's name");
-    if (strlen(out) > 4000) return fail(CODE_USAGE, "--out: the name is too long");
     result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
@@ -105,7 +113,7 @@ int run_plot(int argc, char **argv)
     source_close(&t);
     if (result == GO_ON) result = frame_fates(&p.data, m.gp[0], &fates);
     if (result == GO_ON) result = draw(m.gp[0], paths[0], &p, fates, out, png);
-    if (result == GO_ON) printf("picture=%s\n", out);
+    if (result == GO_ON) say_line("picture=%s", out);
     free(fates);
     prediction_free(&p);
     model_close(&m);

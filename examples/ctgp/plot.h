@@ -8,14 +8,16 @@
 
 /* -- plot_gnuplot.c -- */
 
-/* Writes a text in single quotes. */
+/* Writes a text as a string of gnuplot's: a control character as a blank, all others as they are. */
 void quote(FILE *out, const char *text);
+/* The same for the label of a tic. */
+void quote_tic(FILE *out, const char *text);
 /* Cuts a text of more than `most` bytes and puts an ellipsis there. */
 void shorten(char *text, size_t most);
 /* `below` (may be empty) stands below the title. If panels > 1, that many lie beside and below each other. */
-void write_header(FILE *script, const char *picture, bool png, const char *title, const char *below,
-                  int64_t panels);
-int run_gnuplot(const char *script);
+void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels);
+/* Runs gnuplot on a script. *picture is what it writes; free it in any case. */
+int run_gnuplot(const char *script, size_t size, char **picture, size_t *bytes);
 
 /* -- plot_axis.c -- */
 

@@ -165,7 +165,7 @@ static void write_levels(FILE *script, const axis *a, int most, const ct_column 
         snprintf(text, sizeof text, "%s", c->levels[i]);
         shorten(text, is_panel(most) ? 14 : 18);
         if (i) fputs(", ", script);
-        quote(script, text);
+        quote_tic(script, text);
         fprintf(script, " %.17g", share(a, (double)i));
     }
 }

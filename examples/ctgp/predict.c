@@ -161,12 +161,12 @@ static void json_prediction(json *j, const prediction *p, const char *target)
 static void print_prediction(const prediction *p, const char *target, bool several, FILE *out)
 {
     const score s = prediction_score(p);
-    if (several && (s.n || out == stdout)) fprintf(out, "%s: ", target);
+    if (several && (s.n || out == stdout)) say(out, "%s: ", target);
     if (s.n)
         print_score(s, out);
     else if (out == stdout)
-        printf("n=0 rows=%lld: there is no value of the target '%s' to score by\n", (long long)p->data.n_rows,
-               target);
+        say_line("n=0 rows=%lld: there is no value of the target '%s' to score by", (long long)p->data.n_rows,
+                 target);
 }
 
 /* A line for each output, or "outputs": [...] */

@@ -11,6 +11,8 @@
 
 /* -- signals and time ------------------------------------------------------------------------------------ */
 
+/* mpirun passes SIGUSR1 on and waits; after SIGTERM it kills its processes. */
+static const int stops[] = { SIGINT, SIGTERM, SIGUSR1 };
 static volatile sig_atomic_t interrupted;
 
 /* Catches the first signal only; the next one ends the program. */
@@ -18,17 +20,15 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) signal(stops[i], SIG_DFL);
 }
 
 static void catch_signals(void)
 {
-    static const int signals[] = { SIGINT, SIGTERM };
     struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, before;
-    for (int i = 0; i < 2 && !interrupted; i++)
-        if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops && !interrupted; i++)
+        if (!sigaction(stops[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(stops[i], &action, NULL);
 }
 
 /* Seconds of a clock that nobody sets. */
@@ -55,13 +55,11 @@ static void tell_candidates(watch *w)
     if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column, w->season_asked);
     w->rows = w->choice->rows;
     memset(w->compared, 0, sizeof w->compared);
-    if (w->rows < w->n)
-        fprintf(stderr, "ctgp: the covariance is chosen on %lld of the rows\n", (long long)w->rows);
+    if (w->rows < w->n) note("the covariance is chosen on %lld of the rows", (long long)w->rows);
     for (int k = 0; k < w->choice->count; k++) {
         const ct_gp_tried *t = &w->choice->tried[k];
         if (t->too_few_rows && !t->from)
-            fprintf(stderr, "ctgp: %s: left out, %lld rows are too few for its parameters\n", t->kernel,
-                    (long long)w->rows);
+            note("%s: left out, %lld rows are too few for its parameters", t->kernel, (long long)w->rows);
     }
 }
 
@@ -74,7 +72,7 @@ void watch_criteria(watch *w)
         const ct_gp_tried *t = &w->choice->tried[k];
         if (w->compared[k] || !isfinite(t->criterion)) continue;
         watch_end_line(w);
-        fprintf(stderr, "ctgp: %s%s: %s %.2f\n", t->kernel, where_from(t), what, t->criterion);
+        note("%s%s: %s %.2f", t->kernel, where_from(t), what, t->criterion);
         w->compared[k] = true;
     }
 }
@@ -127,9 +125,11 @@ static void show_iteration(watch *w, const ct_fit_progress *p, const ct_gp_tried
     if (each ? *last != p->iteration + 1 : w->terminal) {
         char start[48] = "";
         if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
-        fprintf(stderr, "%s%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s%s",
-                each ? "" : "\r\033[K", t ? t->kernel : "", t ? where_from(t) : "", t ? ":  " : "", start,
-                p->iteration, p->best, p->gradient_norm, p->seconds, each ? "\n" : "");
+        fputs(each ? "" : "\r\033[K", stderr);
+        say(stderr, "%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s", t ? t->kernel : "",
+            t ? where_from(t) : "", t ? ":  " : "", start, p->iteration, p->best, p->gradient_norm,
+            p->seconds);
+        fputs(each ? "\n" : "", stderr);
         fflush(stderr);
         w->shown = !each;
     }
@@ -139,8 +139,7 @@ static void show_iteration(watch *w, const ct_fit_progress *p, const ct_gp_tried
 static void show_step(watch *w, const ct_fit_progress *p)
 {
     const ct_gp_tried *t = w->choice && p->model < w->choice->count ? &w->choice->tried[p->model] : NULL;
-    if (w->checkpoint && p->logged)
-        fprintf(stderr, "ctgp: goes on from %s with %d evaluations\n", w->checkpoint, p->logged);
+    if (w->checkpoint && p->logged) note("goes on from %s with %d evaluations", w->checkpoint, p->logged);
     w->checkpoint = NULL;
     if (!w->estimated) estimate(w, p);
     if (w->choice) tell_candidates(w);

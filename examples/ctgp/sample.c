@@ -90,8 +90,10 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
     if (result == GO_ON) result = write_draws(&data, samples, out);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
-        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld of=%s rows=%lld out=%s\n", count,
-                noisy ? "observations" : "function", (long long)data.n_rows, out);
+        FILE *to = is_standard(out) ? stderr : stdout;
+        say(to, "samples=%ld of=%s rows=%lld out=%s", count, noisy ? "observations" : "function",
+            (long long)data.n_rows, out);
+        fputc('\n', to);
     }
     ct_release(X);
     ct_release(given);

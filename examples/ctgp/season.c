@@ -65,10 +65,9 @@ void season_restarts(const ct_kernel *kernel, ct_fit_options *how)
     bool open;
     if (!has_period(kernel, &open) || !open) return;
     how->restarts = PERIOD_RESTARTS;
-    fprintf(stderr,
-            "ctgp: the period has no start of its own: %d searches, the first from the periodogram; "
-            "--restarts says how many more than one\n",
-            PERIOD_RESTARTS + 1);
+    note("the period has no start of its own: %d searches, the first from the periodogram; "
+         "--restarts says how many more than one",
+         PERIOD_RESTARTS + 1);
 }
 
 /* -- what is found -- */
@@ -95,9 +94,9 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     char text[64];
     for (int i = 0; i < count; i++) {
         period_text(season[i].period, column->kind == CT_COLUMN_TIME, text);
-        fprintf(stderr, "ctgp: %s: season of %s (power %.2f)\n", column->name, text, season[i].power);
+        note("%s: season of %s (power %.2f)", column->name, text, season[i].power);
     }
-    if (!count && asked) fprintf(stderr, "ctgp: %s: no season is found\n", column->name);
+    if (!count && asked) note("%s: no season is found", column->name);
 }
 
 void json_seasons(json *j, const ct_season *season, int count)
@@ -152,9 +151,8 @@ void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool g
     print_seasons(season, 1, ct_gp_input(gp, j), false);
     if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
     if (given)
-        fprintf(stderr, "ctgp: the kernel has no part for it, such as scale * periodic(%speriod=%.4g)\n", of,
-                season[0].period);
+        note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
     else
-        fprintf(stderr, "ctgp: the covariance is chosen without a part for it: --season %s tries one\n",
-                option_name(ct_gp_input(gp, j)->name, quoted));
+        note("the covariance is chosen without a part for it: --season %s tries one",
+             option_name(ct_gp_input(gp, j)->name, quoted));
 }

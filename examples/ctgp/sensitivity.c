@@ -31,18 +31,19 @@ void sensitivity_free(sensitivity *s) { free(s->first); }
 void print_sensitivity(const sensitivity *s, const ct_gp *gp)
 {
     if (s->why[0]) {
-        printf("sensitivity  %s\n", s->why);
+        say_line("sensitivity  %s", s->why);
         return;
     }
     char of[512] = "the mean";
     if (ct_gp_transform(gp).kind) snprintf(of, 16, "the mean of "), target_text(gp, of + 12, sizeof of - 12);
-    printf(
-        "sensitivity of %s to features drawn independently from the data (Sobol indices, to about "
-        "%.2g), and\nhow far the leave-one-out nlpd rises where a feature is held at its mean, without a new "
-        "fit:\n  %-28s %-12s %-12s %s\n",
-        of, 1 / sqrt(SAMPLES), "", "first order", "total", "nlpd");
+    say_line(
+        "sensitivity of %s to features drawn independently from the data (Sobol indices, to about %.2g), and",
+        of, 1 / sqrt(SAMPLES));
+    printf("how far the leave-one-out nlpd rises where a feature is held at its mean, without a new fit:\n"
+           "  %-28s %-12s %-12s %s\n",
+           "", "first order", "total", "nlpd");
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
-        printf("  %-28s %-12.3f %-12.3f ", ct_gp_input(gp, j)->name, s->first[j], s->total[j]);
+        say(stdout, "  %-28s %-12.3f %-12.3f ", ct_gp_input(gp, j)->name, s->first[j], s->total[j]);
         printf(isnan(s->loss[j]) ? "no covariance without it\n" : "%+.4g\n", s->loss[j]);
     }
 }

@@ -27,10 +27,7 @@ static int read_input(source *t)
 
 static int open_one(source *t, const char *path)
 {
-    if (is_standard(path)) {
-        t->name = "standard input";
-        return read_input(t);
-    }
+    if (is_standard(path)) return read_input(t);
     if (ct_bytes_load(t->device, path, &t->file)) return fail_device(t->device, NULL);
     t->data = t->file.data;
     t->size = t->file.size;
@@ -40,14 +37,13 @@ static int open_one(source *t, const char *path)
 /* Process 0 reads for all. */
 int source_open(source *t, ct_device *device, const char *path)
 {
-    *t = (source){ .name = path, .device = device };
+    *t = (source){ .name = is_standard(path) ? "standard input" : path, .device = device };
     const bool first = ct_group_rank(many()) == 0;
-    int result = many_share(first ? open_one(t, path) : GO_ON);
-    if (result != GO_ON || ct_group_size(many()) == 1) return result;
-    if (ct_group_share(many(), &t->size, sizeof t->size)) return CODE_IO;
-    if (!first) t->data = t->input = malloc(t->size + 1);
-    if (!t->data) return fail(CODE_MEMORY, "%s: no memory for %zu bytes", t->name, t->size);
-    return ct_group_share(many(), (void *)(uintptr_t)t->data, t->size) ? CODE_IO : GO_ON;
+    int result = first ? open_one(t, path) : GO_ON;
+    if (result == GO_ON) result = many_share(&t->size, sizeof t->size);
+    if (result == GO_ON && !first && !(t->data = t->input = malloc(t->size + 1)))
+        result = fail(CODE_MEMORY, "%s: no memory for %zu bytes", t->name, t->size);
+    return result == GO_ON ? many_share((void *)(uintptr_t)t->data, t->size) : result;
 }
 
 void source_close(source *t)

@@ -15,7 +15,7 @@ bool is_stream(const char *path)
 /* Writes a text in quotes if it needs them [RFC 4180]. */
 static void print_text(FILE *to, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n") && text[0] != ' ') {
+    if (ct_csv_is_plain(text)) {
         fputs(text, to);
         return;
     }
@@ -38,7 +38,7 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
     fputc('\n', to);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < k->n; j++) {
-            print_text(to, k->texts[i * k->n + j]);
+            if (*k->texts[i * k->n + j]) print_text(to, k->texts[i * k->n + j]); /* else a missing value */
             fputc(',', to);
         }
         for (int64_t j = 0; j < cols; j++) {
@@ -48,6 +48,14 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
             fputc(j + 1 < cols ? ',' : '\n', to);
         }
     }
+}
+
+int file_write(ct_device *device, const char *path, const void *data, size_t size)
+{
+    signals_hold(path);
+    const ct_status status = ct_bytes_save(device, path, data, size);
+    signals_release();
+    return status ? fail_device(device, NULL) : GO_ON;
 }
 
 int table_write(ct_device *device, const text_columns *k, const double *values, int64_t rows, int64_t cols,
@@ -67,8 +75,7 @@ int table_write(ct_device *device, const text_columns *k, const double *values, 
     bool whole = to && !ferror(to);
     if (to && fclose(to)) whole = false;
     int result = !whole ? fail(CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows)
-                 : ct_bytes_save(device, out, text, size) ? fail_device(device, NULL)
-                                                          : GO_ON;
+                        : file_write(device, out, text, size);
     free(text);
     return result;
 }

@@ -76,9 +76,8 @@ void tell_skewed(const frame *f, int64_t col)
     if (!(low > 0)) return;
     const double as_is = skewness(f, col, false), of_log = skewness(f, col, true);
     if (as_is > 1 && fabs(of_log) < 0.5 * as_is)
-        fprintf(stderr,
-                "ctgp: '%s' is positive and skewed (%.2g, its log %.2g): --transform log may predict better; "
-                "ctgp "
-                "compare tells\n",
-                ct_table_name(f->table, col), as_is, of_log);
+        note("'%s' is positive and skewed (%.2g, its log %.2g): --transform log may predict better; "
+             "ctgp "
+             "compare tells",
+             ct_table_name(f->table, col), as_is, of_log);
 }

@@ -13,10 +13,9 @@ static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
     long long n = ct_gp_points(gp), k = 0;
     for (int64_t i = 0; i < ct_gp_params(gp); i++) k += !ct_gp_param(gp, i)->fixed;
     if (n >= FEW_ROWS * k * (loo ? 2 : 1)) return;
-    fprintf(stderr,
-            "ctgp: %lld parameters from %lld rows%s: expect intervals that are too narrow; `ard` and --mean "
-            "linear have one for each column, without --kernel few are chosen\n",
-            k, n, loo ? " by leave-one-out" : "");
+    note("%lld parameters from %lld rows%s: expect intervals that are too narrow; `ard` and --mean "
+         "linear have one for each column, without --kernel few are chosen",
+         k, n, loo ? " by leave-one-out" : "");
 }
 
 static int fail_fit(const ct_device *device)
@@ -34,10 +33,9 @@ static int conclude(const watch *w, ct_status status, const ct_device *device, b
     if (status != CT_ESTOPPED) return fail_fit(device);
     if (!kept) return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
     if (w->late)
-        fprintf(stderr, "ctgp: the %ld s of --time-limit are over; the best model so far is kept\n",
-                w->most.seconds);
+        note("the %ld s of --time-limit are over; the best model so far is kept", w->most.seconds);
     else
-        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+        note("stopped; the best model so far is kept");
     return GO_ON;
 }
 
@@ -65,16 +63,13 @@ static int fit_given(watch *w, ct_gp *gp, const bounds *limits, const ct_fit_opt
 static void tell_widening(const ct_gp_choice *choice, bool given, const ct_device *device)
 {
     if (given)
-        fprintf(stderr, "ctgp: variances are those of the likelihood: noise that is given is not widened\n");
+        note("variances are those of the likelihood: noise that is given is not widened");
     else if (choice->widening)
-        fprintf(stderr,
-                "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
-                ct_message(device));
+        note("variances are those of the likelihood: there are no leave-one-out residuals (%s)",
+             ct_message(device));
     else if (choice->widened > 1)
-        fprintf(
-            stderr,
-            "ctgp: all variances times %.4g, the mean square of the standardised leave-one-out residuals\n",
-            choice->widened);
+        note("all variances times %.4g, the mean square of the standardised leave-one-out residuals",
+             choice->widened);
 }
 
 static int choose(watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,

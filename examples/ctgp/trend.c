@@ -49,7 +49,7 @@ void print_trend(const ct_gp *gp, const trend *t)
     if (t->count) printf("coefficients of the mean, integrated out, and their standard errors:\n");
     for (int64_t i = 0; i < t->count; i++) {
         ct_gp_function(gp, i, name, sizeof name);
-        printf("  %-28s %-12.6g +- %.3g\n", name, t->value[i], t->error[i]);
+        say_line("  %-28s %-12.6g +- %.3g", name, t->value[i], t->error[i]);
     }
 }
 

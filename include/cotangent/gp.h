@@ -120,8 +120,10 @@ typedef struct ct_gp_options {
 
 /* A model of X (n, d) and y (n) or (n, 1), which are copied, both f64 or f32; the model has X's dtype. Takes
  * ownership of the kernel, also on failure. options = NULL: the defaults. Parameters without a start value
- * get one from the data. Free the model with ct_gp_free. Returns NULL, with ct_message(X's device), for: a
- * NaN or an infinity (named by row and column); a y outside the transform's domain (named by row); a column
+ * get one from the data. A period of one column without a lower bound gets the shortest one that the rows can
+ * resolve, twice the median distance of neighbours (of fewer than 16, twice the smallest), unless its start
+ * or upper bound lies below. Free the model with ct_gp_free. Returns NULL, with ct_message(X's device), for:
+ * a NaN or an infinity (named by row and column); a y outside the transform's domain (named by row); a column
  * whose standard deviation lies outside 1e-150 to 1e150 (that of a constant column counts as 1); shapes that
  * do not fit; no rows; a bad kernel; more memory than the device may hold (CT_ENOMEM before anything is
  * allocated; the message gives the bytes). */
@@ -131,9 +133,9 @@ CT_API void ct_gp_free(ct_gp *gp);
 
 /* The most bytes that a model of n points in d dimensions holds at once, including its data: during a fit by
  * the likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with
- * fitting = false, during prediction. UINT64_MAX if that overflows, or if dtype is neither f64 nor f32. A fit
- * stores the covariance of up to 600 points as a square, which is faster, and of more as a triangle: 601
- * points need fewer bytes than 600. */
+ * fitting = false, during prediction. It never falls as n grows. UINT64_MAX if it overflows, or if dtype is
+ * neither f64 nor f32. A fit stores the covariance of up to 600 points as a square, which is faster, and of
+ * more as a triangle. As long as the triangle is smaller than that square, the square counts. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
@@ -374,9 +376,11 @@ typedef struct ct_fit_start {
 } ct_fit_start;
 
 typedef struct ct_fit_report {
-    ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
-    ct_fit_end end;         /* of the best start; CT_FIT_STOPPED if any start was stopped or did not begin */
-    double objective;       /* at the point that was kept */
+    /* The one used, so CT_OPTIMIZER_ADAM by default means that the build has no L-BFGS; CT_OPTIMIZER_DEFAULT
+     * before any fit. */
+    ct_optimizer optimizer;
+    ct_fit_end end;   /* of the best start; CT_FIT_STOPPED if any start was stopped or did not begin */
+    double objective; /* at the point that was kept */
     ct_fit_objective objective_of; /* if leave-one-out, ct_gp_loo is optimistic for new rows */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */

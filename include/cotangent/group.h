@@ -29,13 +29,29 @@ CT_API ct_group *ct_group_of(int communicator);
 /* Collective. Free the group's models first. */
 CT_API void ct_group_free(ct_group *group);
 
-CT_API ct_status ct_group_status(const ct_group *group); /* CT_EINVAL for NULL */
-CT_API const char *ct_group_message(const ct_group *group);
-CT_API int ct_group_rank(const ct_group *group); /* 0 to size - 1 */
+CT_API ct_status ct_group_status(const ct_group *group);    /* CT_EINVAL for NULL */
+CT_API const char *ct_group_message(const ct_group *group); /* of the last failure */
+CT_API int ct_group_rank(const ct_group *group);            /* 0 to size - 1 */
 CT_API int ct_group_size(const ct_group *group);
 
-/* Copies `bytes` bytes at `data` from process 0 to all. Collective. */
+/* Copies `bytes` bytes at `data` from process 0 to all. Collective; it fails in all processes if one of them
+ * is in ct_group_leave with a failure. */
 CT_API ct_status ct_group_share(ct_group *group, void *data, size_t bytes);
+
+/* Ends work that the processes do together, calls of the library and what the program does between them.
+ * Collective. A process that cannot go on, because it has no memory for instance, calls it early, with its
+ * status and message, and waits there: the others' next call fails with them, and they come here, too.
+ * Returns the common status; a failure of another process is in ct_group_message, with its rank. */
+CT_API ct_status ct_group_leave(ct_group *group, ct_status status, const char *message);
+
+/* Is told of processes that neither wait nor answer: they compute longer than the others, are stopped
+ * (SIGSTOP), or their machine does not answer. `silent` has their ranks. */
+typedef void (*ct_group_silence)(void *context, const int *silent, int count);
+
+/* Lets `tell` know of silent processes when others have waited for them for `seconds` in a call. It is called
+ * in the lowest of the processes that wait, once for each wait, and the wait goes on. All processes make this
+ * call, with the same `seconds`. CT_ENOMEM, or CT_EINVAL for seconds that are not positive. */
+CT_API ct_status ct_group_watch(ct_group *group, double seconds, ct_group_silence tell, void *context);
 
 CT_END_DECLS
 #endif

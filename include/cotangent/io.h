@@ -1,8 +1,9 @@
 /* Reads and writes tensors: .npy and CSV files, and DLPack for other libraries in the same process.
  *
  * Writing is atomic: the data goes to a temporary file beside `path`, which then replaces the file. So the
- * file at `path` is always the old one or the new one, never a part. A symbolic link stays a link. A full
- * disk, RLIMIT_FSIZE and a pipe without a reader are CT_EIO: no signal reaches the application. */
+ * file at `path` is always the old one or the new one, never a part. The new one has the permissions of the
+ * old one, without setuid and setgid. A symbolic link stays a link. A full disk, RLIMIT_FSIZE and a pipe
+ * without a reader are CT_EIO: no signal reaches the application. */
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 
@@ -82,6 +83,8 @@ CT_API int64_t ct_table_rows(const ct_table *table);
 CT_API int64_t ct_table_cols(const ct_table *table);
 /* The column's name: the header's, or "c0", "c1", ... Owned by the table; NULL if there is no such column. */
 CT_API const char *ct_table_name(const ct_table *table, int64_t col);
+/* Whether there is a header, which leaves the column without a name. */
+CT_API bool ct_table_unnamed(const ct_table *table, int64_t col);
 /* The index of the column of that name; -1 if there is none. */
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
 /* The meaning of the column's numbers. Owned by the table; NULL if there is no such column. */
@@ -113,19 +116,24 @@ CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
  * for f64, and 9 for f32, bf16 and f16, so that reading gives the same bits. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
+/* Whether a field that holds this text without quotes is read back as the text, wherever it stands in a table
+ * separated by commas. Blanks at an end, a separator, a quote or the sign of a remark need quotes. */
+CT_API bool ct_csv_is_plain(const char *text);
+
 /* -- numbers as text ------------------------------------------------------------------------------------- */
 /* Decimal numbers, converted exactly, with a decimal point in every locale. */
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ?: *value is NaN */
-    CT_NUMBER_NONE,      /* anything else                                  */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double                   */
+    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ? */
+    CT_NUMBER_NONE,      /* anything else                        */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double         */
 } ct_number;
 
 /* Reads all of text[0..size):
  *     [sign] (digits [. digits*] | . digits) [(e|E) [sign] digits]
- * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. */
+ * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. *value
+ * is infinite for CT_NUMBER_TOO_LARGE, and NaN for CT_NUMBER_MISSING and CT_NUMBER_NONE. */
 CT_API ct_number ct_number_read(const char *text, size_t size, double *value);
 
 enum { CT_NUMBER_TEXT = 32 };
@@ -158,7 +166,8 @@ CT_API size_t ct_time_write(double days, char text[CT_TIME_TEXT]);
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
 /* Writes data[0..bytes) to a file, atomically. Removes temporary files that killed programs have left beside
- * it. */
+ * it. CT_EIO leaves the old file, unless the message says "it is written": then the new one is there, and
+ * only its folder could not be synced to the disk. */
 CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
 
 /* A complete file in host memory. */
@@ -185,7 +194,7 @@ CT_API ct_status ct_file_reader_read(ct_file_reader *file, void *data, size_t by
 CT_API void ct_file_reader_close(ct_file_reader *file); /* NULL is allowed */
 
 /* A file that is written piece by piece and replaces the one at `path` when it is complete. Until then, and
- * after any failure, the old file stays. */
+ * after any failure but that of ct_bytes_save to sync the folder, the old file stays. */
 typedef struct ct_file_writer ct_file_writer;
 
 /* NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL for a NULL path. End it before the device is closed. */

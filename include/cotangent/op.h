@@ -202,8 +202,8 @@ CT_API ct_status ct_scope_close(ct_call *c);
 #define CT_OUT                  ct_view
 #include <cotangent/primitives.inc>
 
-/* C = A B + D;  A: ...,m,k  B: ...,k,n  C: ...,m,n. D is broadcast to C's shape. C overlaps none of
- * them. */
+/* C = A B + D, with D broadcast to C's shape; C overlaps none of them. C has the bits of a copy of D to which
+ * gemm adds A B; in bf16 and f16 it may be rounded differently (docs/half.md). */
 CT_API void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view C);
 
 /* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. Of C11

@@ -13,7 +13,7 @@
  * returns the error. One check at the end of a step is enough. ct_tape_reset clears the error.
  *
  * A failed factorisation is not a misuse. The failing batch member becomes NaN, the others are right, and the
- * tape carries on. The failure is reported where the user reads: ct_item, ct_backward, ct_check. */
+ * tape stays usable. The failure is reported where the user reads: ct_item, ct_backward, ct_check. */
 #ifndef COTANGENT_TAPE_H
 #define COTANGENT_TAPE_H
 

@@ -24,8 +24,9 @@ static bool take_inputs(ct_call *c)
         const ct_dtype dtype = node->value->view.dtype;
         if (dtype == CT_I64 && c->op->integers >> i & 1) continue;
         if (dtype == CT_I64)
-            ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is i64, wanted f64 or f32: ct_cast it",
-                         tape->n, c->op->name, i);
+            ct_tape_fail(tape, CT_EDTYPE,
+                         "op #%u %s: input %d is i64, it must be f64 or f32: convert with ct_cast", tape->n,
+                         c->op->name, i);
         else if (ct__is_half(dtype) && !c->op->half)
             ct_tape_fail(
                 tape, CT_EDTYPE,
@@ -35,7 +36,7 @@ static bool take_inputs(ct_call *c)
         else if (shared != CT_I64 && dtype != shared)
             ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is %s where the others are %s: %s", tape->n,
                          c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(shared),
-                         c->op->integers >> i & 1 ? "wanted i64, ct_tensor_cast makes it"
+                         c->op->integers >> i & 1 ? "it must be i64: convert with ct_tensor_cast"
                                                   : "convert with ct_cast");
         shared = dtype;
     }

@@ -1,6 +1,8 @@
 /* Errors: the tape's sticky error, refused calls, and numerical failures, which do not stop the tape. */
 #include "internal.h"
 
+#include "tensor/message.h"
+
 #include <stdio.h>
 
 /* -- the tape's error ------------------------------------------------------------------------------------ */
@@ -17,7 +19,7 @@ void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_tape_fail: the format is NULL";
-    vsnprintf(tape->message + at, sizeof tape->message - (size_t)at, format, args);
+    ct__message(tape->message + at, sizeof tape->message - (size_t)at, format, args);
     va_end(args);
 }
 
@@ -94,7 +96,7 @@ bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_require: the format is NULL";
-    vsnprintf(text, sizeof text, format, args);
+    ct__vprint(text, sizeof text, format, args);
     va_end(args);
     fail_call(c, status ? status : CT_EINVAL, text);
     return false;

@@ -22,8 +22,8 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
                "ct_batch_shape: own is NULL, it has a number of dimensions for each input");
     for (int i = 0; i < c->n_in && !c->status; i++) {
         const ct_view *x = ct__arg_view(c, i);
-        if (!ct_require(c, own[i] >= 0, CT_EINVAL, "ct_batch_shape: own[%d] = %d is no number of dimensions",
-                        i, own[i]))
+        if (!ct_require(c, own[i] >= 0, CT_EINVAL, "ct_batch_shape: own[%d] = %d, it must be 0 or more", i,
+                        own[i]))
             break;
         if (x->ndim <= own[i]) continue;
         batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim - own[i], x->dim));
@@ -74,7 +74,7 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
 }
 
 /* Calls `run` for member `own`, then takes members until none is left. No member sees that another has
- * failed. Each lane has a member of its own, so that after one call each lane has its memory. */
+ * failed. Each lane computes at least its own member, and after one call has the memory for others. */
 static void run_members(crew *w, ct_call *c, int64_t own, ct_tensor *in, ct_tensor *out)
 {
     const ct_call *all = w->call;

@@ -8,7 +8,7 @@ void ct__put(ct__text *t, const char *format, ...)
     size_t at = t->length < t->size ? t->length : t->size;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(t->buffer ? t->buffer + at : NULL, t->size - at, format, args);
+    int n = ct__vprint(t->buffer ? t->buffer + at : NULL, t->size - at, format, args);
     va_end(args);
     t->length += n > 0 ? (size_t)n : 0;
 }

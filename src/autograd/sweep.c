@@ -267,7 +267,7 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: unknown flags %#x: CT_GRAD_KEEP, CT_GRAD_RECORD or both",
                      (unsigned)flags);
     else if (n && (!x || !x_bar))
-        ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, it must be an array of %d handles",
                      x ? "x_bar" : "x", n);
     if (tape) s = tape->status ? tape->status : pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
     return poison_on_failure(tape, s, x_bar, n);
@@ -281,7 +281,7 @@ static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
     if (n < 1 || n > CT_MAX_INPUTS)
         ct_tape_fail(tape, CT_EINVAL, "ct_hvp: n = %d, it must be 1 to %d", n, CT_MAX_INPUTS);
     else if (!x || !v || !hv)
-        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: %s is NULL, an array of %d handles is wanted",
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: %s is NULL, it must be an array of %d handles",
                      !x   ? "x"
                      : !v ? "v"
                           : "hv",

@@ -6,7 +6,7 @@ static ct_shape shape(ct_call *c)
 {
     const ct_dtype *dtype = ct__need_attr(c);
     if (dtype && ct_require(c, (unsigned)*dtype <= CT_F16 && *dtype != CT_I64, CT_EDTYPE,
-                            "wanted a floating dtype; ct_tensor_cast makes integers, before the tape"))
+                            "cast to a floating dtype; for integers use ct_tensor_cast before recording"))
         ct_set_dtype(c, *dtype);
     return ct_arg_shape(c, 0);
 }

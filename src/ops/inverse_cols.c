@@ -43,10 +43,22 @@ static ct_var rows_of(ct_var X, int dims, ct_var index)
     return ct_permute(ct_gather(ct_permute(X, front), index), back);
 }
 
+/* Whether the index that is input i lies in the range; if not, the message names it. A gather of rows without
+ * elements reads only the index. */
+static bool in_range(ct_call *c, int i, const char *name)
+{
+    const ct_dtype dtype = ct_arg(c, 0).dtype;
+    ct_call *check = ct_scope_open(c->tape, name);
+    ct_view none = ct_scratch(check, dtype, ct_shape2(ct_arg_dim(c, 0, -1), 0));
+    ct_prim_gather(check, none, ct_arg(c, i), ct_scratch(check, dtype, ct_shape2(ct_arg_dim(c, i, 0), 0)));
+    return ct_scope_close(check) == CT_OK;
+}
+
 /* Solves for the columns, or for the rows as columns of A⁻ᵀ, whichever are fewer. */
 static ct_var block(ct_call *c)
 {
     if (!ct__need_square(c, 0) || !ct__need_index(c, 1) || !ct__need_index(c, 2)) return ct_none();
+    if (!in_range(c, 1, "rows") || !in_range(c, 2, "cols")) return ct_none();
     const bool by_rows = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
     ct_var X = columns(c, by_rows ? 1 : 2, by_rows ? CT_TRANS : 0);
     ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, by_rows ? 2 : 1));

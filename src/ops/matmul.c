@@ -2,8 +2,8 @@
  * adjoint:  Ā = C̄ Bᵀ,  B̄ = Aᵀ C̄                                                [Giles 2008, §2.2.2]
  *
  * From dC = dA B + A dB: ⟨C̄, dA B⟩ = ⟨C̄ Bᵀ, dA⟩. With flags the same op is C = op(A) op(B), where op
- * transposes. This closes the rule under its own derivative, and no transpose is recorded or stored. If a
- * batch of A shares one B, the batch is treated as one tall matrix: a single product, forward and for B̄. */
+ * transposes. With these flags, the rule consists of the same op, and no transpose is recorded or stored.
+ * If a batch of A shares one B, it is treated as one tall matrix: a single product, forward and for B̄. */
 #include "support.h"
 
 enum { TRANS_A = 1, TRANS_B = 2 };

@@ -36,7 +36,7 @@ typedef struct ct_backend {
     ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*synchronize)(ct_device *dev);
     /* Graphs; all NULL if the device has none. Between begin and end work is recorded and not done. status:
-     * CT_OK, or a failure that has spoilt the record. end: the graph and its number of nodes; NULL with a
+     * CT_OK, or a failure that makes the record invalid. end: the graph and its number of nodes; NULL with a
      * message. launch runs the graph once, at the same addresses. */
     ct_status (*capture_begin)(ct_device *dev);
     ct_status (*capture_status)(ct_device *dev);

@@ -1,10 +1,43 @@
-/* A device's messages: its last error, and lines for a log. */
+/* Text that the library writes: the same in every locale. A device's messages: its last error, and lines for
+ * a log. */
+#include "message.h"
+
 #include "internal.h"
 
+#include <locale.h>
 #include <stdio.h>
+
+int ct__vprint(char *text, size_t size, const char *format, va_list args)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), callers = uselocale(plain);
+    const int n = vsnprintf(text, size, format, args);
+    uselocale(callers);
+    if (plain) freelocale(plain);
+    return n;
+}
+
+int ct__print(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = ct__vprint(text, size, format, args);
+    va_end(args);
+    return n;
+}
 
 const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
+
+/* The C1 control characters are the bytes C2 80 ... C2 9F in UTF-8. */
+void ct__message(char *to, size_t size, const char *format, va_list values)
+{
+    ct__vprint(to, size, format, values);
+    for (unsigned char *p = (unsigned char *)to; *p; p++) {
+        const bool two = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+        if (two) *p++ = '?';
+        if (two || (*p < ' ' && *p != '\n') || *p == 127) *p = '?';
+    }
+}
 
 /* A device without references is the static one of device.c, which is never written to. */
 ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
@@ -13,7 +46,7 @@ ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!format) format = "ct_device_fail: the format is NULL";
-    vsnprintf(dev->message, sizeof dev->message, format, args);
+    ct__message(dev->message, sizeof dev->message, format, args);
     va_end(args);
     return dev->last_status = status;
 }
@@ -27,7 +60,7 @@ void ct__remark(ct_device *dev, const char *format, ...)
     char *end = dev->description + strlen(dev->description), line[sizeof dev->description];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    ct__vprint(line, sizeof line, format, args);
     va_end(args);
     snprintf(end, sizeof dev->description - (size_t)(end - dev->description), "; %s", line);
     if (dev->log) dev->log(dev->log_context, line);

@@ -1,4 +1,4 @@
-/* Shapes and dtypes: plain values, every product of extents checked. */
+/* Shapes and dtypes, as plain values. Every product of extents is checked. */
 #include "internal.h"
 
 #include <stdio.h>

@@ -56,6 +56,24 @@ that "NVIDIA's toolkit" finds usual/bin/nvcc '' "$PWD/usual/lib64/libcusolver.so
 that 'no stubs' sh -c '! grep stubs said'
 that 'the GPUs that this nvcc knows' grep 'code=compute_120' said
 that 'and no others' sh -c '! grep sm_100 said'
+# gpus CAPABILITY...: those of the machine, by a stand-in for nvidia-smi. takes CAPABILITY...: what native
+# means.
+mkdir smi
+gpus() { printf '#!/bin/sh\nprintf "%%s\\n" %s\n' "$*" >smi/nvidia-smi && chmod +x smi/nvidia-smi; }
+takes() {
+    PATH=$PWD/smi:$PATH NVCC=usual/bin/nvcc sh "$toolkit" native '' $cc >said &&
+        grep -qx "summary CUDA 12.4 for $*" said
+}
+gpus 9.0 9.0
+that 'native: the GPUs at hand' takes 90
+gpus 12.0 8.0
+that 'native: all of them' takes 80 120
+gpus 7.5 9.0
+that 'native: those that are not too old' takes 90
+gpus 11.0
+that 'native: 80 and 90 where nvcc does not know them' takes 80 90
+printf '#!/bin/sh\necho no driver; exit 9\n' >smi/nvidia-smi
+that 'native: 80 and 90 without a GPU' takes 80 90
 # conda's: targets, which nvcc knows of
 nvcc "$PWD/conda" 13.0 "$PWD/conda/targets/x86_64-linux/lib"
 t=conda/targets/x86_64-linux/lib
@@ -99,12 +117,10 @@ ln -s "$PWD/old/bin/nvcc" path/nvcc
 PATH=$PWD/path:$PATH CUDA_PATH=$PWD/conda sh "$toolkit" 80 '' $cc >said || true
 that 'the next nvcc' grep "nvcc $PWD/conda/bin/nvcc" said
 
-# In meson
-mkdir subprojects
-ln -s "$source" subprojects/cotangent
-printf "project('consumer', 'c')\nsubproject('cotangent')\n" >meson.build
+# In meson, for the library alone
 set_up() {
-    NVCC=$PWD/old/bin/nvcc meson setup "$1" --wrap-mode=forcefallback "-Dcotangent:cuda=$1" >said 2>&1
+    NVCC=$PWD/old/bin/nvcc meson setup "$1" "$source" -Dcuda="$1" -Dtests=disabled -Dexamples=disabled \
+        -Dmpi=disabled >said 2>&1
 }
 gives_its_reason() {
     [ "$(grep -c 'CUDA backend: .*11.8, which is older than 12' said)" = 1 ] && grep "$1" said

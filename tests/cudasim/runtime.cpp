@@ -22,7 +22,6 @@ int gpus = 1;
 /* A GPU's primary context, which the runtime makes when it is first needed. */
 struct CUctx_st {
     bool made;
-    int64_t retained; /* by the driver's function */
 };
 
 namespace sim
@@ -157,9 +156,7 @@ int64_t cudasim_live(void)
 {
     std::lock_guard<std::recursive_mutex> guard(lock);
     finish_all();
-    int64_t retained = 0;
-    for (const CUctx_st &c : contexts) retained += c.retained;
-    return live + blocks_held() + retained;
+    return live + blocks_held();
 }
 
 int64_t cudasim_live_bytes(void)
@@ -223,14 +220,6 @@ static int retain_primary(CUctx_st **context, int device)
     entry e("cuDevicePrimaryCtxRetain");
     if (e.refused) return e.error;
     *context = context_of(device);
-    contexts[device].retained++;
-    return cudaSuccess;
-}
-
-static int release_primary(int device)
-{
-    entry e("cuDevicePrimaryCtxRelease");
-    if (contexts[device].retained-- <= 0) report("GPU %d's context is released, but nobody holds it", device);
     return cudaSuccess;
 }
 
@@ -248,13 +237,12 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
 {
     entry e("cudaGetDriverEntryPointByVersion");
     if (e.refused) return fail(e.error);
-    *funcPtr = !strcmp(symbol, "cuCtxGetCurrent")             ? (void *)current_context
-               : !strcmp(symbol, "cuCtxSetCurrent")           ? (void *)make_current
-               : !strcmp(symbol, "cuStreamGetCtx")            ? (void *)context_of_stream
-               : !strcmp(symbol, "cuDeviceGet")               ? (void *)device_of
-               : !strcmp(symbol, "cuDevicePrimaryCtxRetain")  ? (void *)retain_primary
-               : !strcmp(symbol, "cuDevicePrimaryCtxRelease") ? (void *)release_primary
-                                                              : nullptr;
+    *funcPtr = !strcmp(symbol, "cuCtxGetCurrent")            ? (void *)current_context
+               : !strcmp(symbol, "cuCtxSetCurrent")          ? (void *)make_current
+               : !strcmp(symbol, "cuStreamGetCtx")           ? (void *)context_of_stream
+               : !strcmp(symbol, "cuDeviceGet")              ? (void *)device_of
+               : !strcmp(symbol, "cuDevicePrimaryCtxRetain") ? (void *)retain_primary
+                                                             : nullptr;
     if (found) *found = *funcPtr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }

@@ -201,17 +201,15 @@ int main(void)
 {
     int n_ops = 0, n_gp = 0, n = 0;
     const ct_op *const *ops = ct_op_list(&n_ops), *const *gp_ops = ct_gp_op_list(&n_gp);
-    const char *only = getenv("CT_TEST_OP");
     thinned = check_quick() > 1;
     struct CMUnitTest tests[256] = { cmocka_unit_test(every_call_of_opening_fails),
                                      cmocka_unit_test(a_download_fails) };
     n = 2;
     for (int i = 0; i < n_ops + n_gp && n < 256; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
-        if (!only || strcmp(only, op->name) == 0)
-            tests[n++] = (struct CMUnitTest){ .name = op->name,
-                                              .test_func = every_call_fails,
-                                              .initial_state = (void *)op };
+        tests[n++] = (struct CMUnitTest){ .name = op->name,
+                                          .test_func = every_call_fails,
+                                          .initial_state = (void *)op };
     }
     int status = _cmocka_run_group_tests("failing calls", tests, (size_t)n, NULL, NULL);
     print_message("# %lld calls have failed\n", (long long)calls_failed);

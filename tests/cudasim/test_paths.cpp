@@ -170,6 +170,26 @@ static void orders_of_many_rows(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* Random matrices need nearly all exchanges. */
+static void orders_of_a_batch(void **)
+{
+    enum { BATCH = 3, N = 33 };
+    int64_t order[2][BATCH * N];
+    const char *const names[] = { "cpu", "cuda:0" };
+    for (int k = 0; k < 2; k++) {
+        ct_device *dev = ct_device_open(names[k]);
+        ct_tape *tape = ct_tape_new(dev);
+        ct_tensor *A = ct_rand_normal(dev, CT_F64, ct_shape3(BATCH, N, N), 1, 0);
+        ct_var rows;
+        ct_lu(ct_constant(tape, A), &rows);
+        assert_ok(ct_read(ct_value(rows), order[k], sizeof order[k]), ct_tape_message(tape));
+        ct_release(A);
+        ct_tape_free(tape);
+        ct_device_close(dev);
+    }
+    assert_memory_equal(order[0], order[1], sizeof order[0]);
+}
+
 /* A batch that is not one dimension in memory takes as many products as its smaller dimension has members,
  * whichever that is. */
 static void products_of_a_batch(void **)
@@ -246,6 +266,7 @@ int main(void)
                                         cmocka_unit_test(two_ways_of_qr),
                                         cmocka_unit_test(products_of_a_batch),
                                         cmocka_unit_test(orders_of_many_rows),
+                                        cmocka_unit_test(orders_of_a_batch),
                                         cmocka_unit_test(more_members_than_32_bits_count),
                                         cmocka_unit_test(indices_from_2_to_the_31_on),
                                         cmocka_unit_test(an_index_twice) };

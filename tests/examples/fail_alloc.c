@@ -1,9 +1,10 @@
 /* Preloaded into a program, this library refuses allocations FAIL_ALLOC_FROM to FAIL_ALLOC_TO (counted from
  * 1) and finally writes their number to the file FAIL_ALLOC_COUNT. It counts only requests of the program and
- * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory. Programs that the
- * program starts are left alone. */
+ * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory. With FAIL_THREADS
+ * libgomp gets no threads. Programs that the program starts are left alone. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 static atomic_long requests;
 static long from, to;
 static const char *count_path;
+static bool no_threads;
 static void *program;               /* where the program is loaded; NULL before the start */
 static _Thread_local bool checking; /* dladdr may allocate */
 
@@ -41,6 +43,7 @@ __attribute__((constructor)) static void start(void)
     from = number("FAIL_ALLOC_FROM");
     to = number("FAIL_ALLOC_TO");
     count_path = getenv("FAIL_ALLOC_COUNT");
+    no_threads = getenv("FAIL_THREADS");
     unsetenv("LD_PRELOAD");
     Dl_info info;
     if (dladdr((void *)getauxval(AT_ENTRY), &info)) program = info.dli_fbase;
@@ -94,4 +97,13 @@ char *strdup(const char *s)
 {
     REAL(strdup);
     return GRANTED ? real(s) : NULL;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *argument)
+{
+    REAL(pthread_create);
+    Dl_info info;
+    if (no_threads && dladdr(__builtin_return_address(0), &info) && strstr(info.dli_fname, "libgomp"))
+        return EAGAIN;
+    return real(thread, how, run, argument);
 }

@@ -278,8 +278,8 @@ if command -v gnuplot >/dev/null; then
     that 'is SVG' grep -q '</svg>' p.svg
     ok 'fit of one input' 'features=1' "${fit[@]}" curve.csv
     name="it's \"odd\"; \$(touch pwned) \`touch pwned\` |.png"
-    bad 'the script of a plot goes where TMPDIR says' 4 'nowhere/ctgp-' env TMPDIR=nowhere "$ctgp" plot \
-        train.ctgp test.csv --out p.svg
+    ok 'a plot needs no folder for temporary files' '^picture=' env TMPDIR=nowhere "$ctgp" plot train.ctgp \
+        test.csv --out p.svg
     ok 'plot of one input, with an odd file name' '^picture=' "$ctgp" plot curve.ctgp curve.csv --out "$name"
     that 'is PNG' grep -q PNG "$name"
     that 'nothing was executed' test ! -e pwned
@@ -579,7 +579,7 @@ bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
 awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
 bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows; --max-rows draws them$' \
-    timeout 20 "${fit[@]}" huge.csv
+    timeout 200 "${fit[@]}" huge.csv
 bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
 bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv
@@ -656,6 +656,14 @@ bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict tr
     --out nowhere/p.csv
 [ -e /dev/full ] && bad 'a full disk' 4 'standard output' \
     sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
+if [ -e /dev/full ]; then
+    cp train.ctgp grown.ctgp
+    LINES_ALLOWED=2 bad 'a full disk for what append prints' 4 'the model is kept in grown.ctgp' \
+        sh -c '"$1" append train.ctgp test.csv --model grown.ctgp >/dev/full' sh "$ctgp"
+    that 'it is the longer one' sh -c '"$1" info grown.ctgp | grep -q 60' sh "$ctgp"
+    LINES_ALLOWED=2 bad 'and for what fit prints' 4 'the model is kept in grown.ctgp' \
+        sh -c '"$1" fit curve.csv --target y --kernel rbf --model grown.ctgp >/dev/full' sh "$ctgp"
+fi
 
 # An output that is one of the inputs, under any name.
 apart() { bad "$1" 1 "$2 is the file of $3, which it would overwrite" "$ctgp" "${@:4}"; }

@@ -7,6 +7,7 @@ and there are fewer sets of options. In TAP."""
 import math
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -122,6 +123,11 @@ def fault(name, result, old, whole):
         return None if after == whole["files"] else "exit code 0, and other files: " + ", ".join(after)
     if result.returncode != CODE_MEMORY:
         return f"exit code {result.returncode}"
+    kept = bool(lines) and lines[-1] == "ctgp: the model is kept in out.ctgp"
+    if kept != (after == whole["files"] != old and "out.ctgp" in after):
+        return "exit code 5; the model is " + ("not there" if kept else "there, and nothing says so")
+    if kept:
+        lines.pop()
     if not lines or not re.match("ctgp: .*memory", lines[-1]):
         return "no message"
     if len(lines) > 1 and not name.startswith("fit"):
@@ -148,6 +154,20 @@ def sweep(name, arguments):
     return faults
 
 
+def ends(what, **how):
+    """A command with two threads ends with the code of memory and one line of ctgp's own."""
+    environment = dict(os.environ, OMP_NUM_THREADS="2", **how.pop("environment", {}))
+    result = subprocess.run([ctgp, *FIT, "--kernel", "rbf", "--quiet"], env=environment, timeout=60,
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, **how)
+    told = [line for line in result.stderr.splitlines() if line.startswith("ctgp: ")]
+    print("ok" if result.returncode == CODE_MEMORY and len(told) == 1 else "not ok", "-", what, flush=True)
+    print("#", result.returncode, *told)
+
+
+def few_addresses():
+    resource.setrlimit(resource.RLIMIT_AS, (250 << 20, 250 << 20))
+
+
 def main():
     with open("t.csv", "w") as table:
         table.write("a,b,c,y\n")
@@ -162,7 +182,9 @@ def main():
     names = QUICK if quick else list(COMMANDS)
     if not shutil.which("gnuplot"):
         names = [name for name in names if not name.startswith("plot")]
-    print(f"1..{len(names)}")
+    print(f"1..{len(names) + 2}")
+    ends("libgomp gets no thread", environment={"LD_PRELOAD": preload, "FAIL_THREADS": "1"})
+    ends("OpenBLAS gets no addresses", preexec_fn=few_addresses)
     for name in names:
         faults = sweep(name, COMMANDS[name])
         print("not ok" if faults else "ok", "-", name, flush=True)

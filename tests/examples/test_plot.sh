@@ -11,10 +11,8 @@ real=$(command -v gnuplot)
 mkdir bin
 cat >bin/gnuplot <<'PROGRAM'
 #!/bin/sh
-for script; do :; done
-cp "$script" script
-picture=$(sed -n "s/^set output '\(.*\)'$/\1/p" script)
-if [ -n "$REAL" ]; then "$REAL" "$@"; else echo '<svg></svg>' >"$picture"; fi
+cat >script
+if [ -n "$REAL" ]; then "$REAL" "$@" <script; else echo '<svg></svg>'; fi
 PROGRAM
 chmod +x bin/gnuplot
 export REAL=$real PATH=$PWD/bin:$PATH
@@ -47,7 +45,7 @@ wave() {
 that 'a large offset in y' drawn big_y 'scale * rbf' "$(rows 60 'i / 6' "1e9 + $wave")"
 that 'is a wave, with all its values' wave learned 2
 that 'sixty of them' test "$(values learned 2)" -eq 60
-that 'labels count from the offset' grep -qx "set ylabel 'y - 1e+09'" script
+that 'labels count from the offset' grep -qx 'set ylabel "y - 1e+09"' script
 at='0\.[0-9]+'
 that 'in numbers that can be read' \
     grep -qE "^set ytics \('-1' $at, '-0\.5' $at, '0' $at, '0\.5' $at, '1' $at\)$" script
@@ -55,12 +53,12 @@ that 'on the axes' on_axes
 that 'a large offset in x' drawn big_x 'scale * rbf' "$(rows 60 '1e12 + i' "$wave")"
 that 'keeps x apart' test "$(values learned 1)" -eq 60
 that 'and the grid' test "$(values curve 1)" -ge 500
-that 'its label' grep -qx "set xlabel 'x - 1e+12'" script
+that 'its label' grep -qx 'set xlabel "x - 1e+12"' script
 that 'on these axes' on_axes
 that 'small x' drawn tiny_x 'scale * rbf' "$(rows 60 'i * 1e-12' "$wave")"
 that 'has small labels' grep -q "'2e-11' 0" script
 that 'plain numbers are labelled as they are' drawn plain 'scale * rbf' "$(rows 60 '1960 + i' "300 + $wave")"
-that 'without an offset' grep -qx "set xlabel 'x'" script
+that 'without an offset' grep -qx 'set xlabel "x"' script
 that 'the years' grep -q "'1960' 0.*'1970' 0.*'2020' 0" script
 "$ctgp" plot plain.ctgp <(head -n 2 plain.csv) --out row.svg >log 2>err
 that 'one row alone has axes' on_axes
@@ -92,7 +90,7 @@ PYTHON
 
 # -- titles, dates, levels and panels --
 that 'the title has the file and the kernel' \
-    grep -qF "set title 'rough.ctgp: scale * matern12' . \"\\n\" . 'n=50  rmse=" script
+    grep -qF 'set title "rough.ctgp: scale * matern12" . "\n" . "n=50  rmse=' script
 # tics: the labels of the x axis.
 tics() {
     sed -n "s/^set xtics [^(]*(\(.*\))$/\1/p" script | tail -n 1 | grep -o "'[^ ]*'" | tr -d "'" | xargs
@@ -130,7 +128,7 @@ awk 'BEGIN { split("red,green,it'"'"'s", c, ","); for (i = 0; i < 45; i++)
     --model level.ctgp >log 2>err
 that 'one category' "$ctgp" plot level.ctgp levels.csv --out level.svg
 that 'has its levels as tics' grep -qE \
-    "^set xtics norotate \('green' 0\.16.*, 'it''s' 0\.5, 'red' 0\.8" script
+    '^set xtics norotate \("green" 0\.16.*, "it'"'"'s" 0\.5, "red" 0\.8' script
 that 'and a point with an interval for each' test "$(block curve | wc -l)" -eq 3
 # The model learns the first 30 rows; the table has them in another order, and 15 others.
 head -n 31 levels.csv >first.csv
@@ -192,8 +190,8 @@ echo "$long 1,$long 2,y of $long" >long.csv
 awk 'BEGIN { for (i = 0; i < 30; i++) print i % 7 "," i "," sin(i) }' >>long.csv
 "$ctgp" fit long.csv --target "y of $long" --kernel rbf --max-iter 5 --model long.ctgp >log 2>err
 that 'long names' "$ctgp" plot long.ctgp long.csv --out long.svg
-that 'are shortened' grep -qx "set xlabel 'a name that is far too long for the wid…'" script
-that 'before what follows them' grep -qx "set ylabel 'y of a name …, predicted with 95 %'" script
+that 'are shortened' grep -qx 'set xlabel "a name that is far too long for the wid…"' script
+that 'before what follows them' grep -qx 'set ylabel "y of a name …, predicted with 95 %"' script
 
 # The name of a column cannot end a line of the script.
 printf '"x\n!touch pwned\n",y\n' >evil.csv
@@ -202,18 +200,81 @@ awk 'BEGIN { for (i = 0; i < 20; i++) print i "," sin(i) }' >>evil.csv
 that "a line's end in a column's name" "$ctgp" plot evil.ctgp evil.csv --out evil.svg
 that 'is no command of gnuplot' test ! -e pwned
 
-# A failure of gnuplot gives one line of ctgp.
+# A failure of gnuplot gives one line of ctgp. Nothing is left over, and an old picture stays.
+instead() { printf '#!/bin/sh\n%s\n' "$1" >bin/gnuplot; }
+echo old >lost.svg
 fails() { # BODY PATTERN
-    printf '#!/bin/sh\n%s\n' "$1" >bin/gnuplot
+    instead "$1"
     local rc=0
     "$ctgp" plot plain.ctgp plain.csv --out lost.svg >log 2>err || rc=$?
-    [ $rc = 4 ] && [ "$(wc -l <err)" = 1 ] && grep -qE "$2" err && [ ! -e lost.svg ]
+    [ $rc = 4 ] && [ "$(wc -l <err)" = 1 ] && grep -qE "$2" err && [ "$(cat lost.svg)" = old ]
 }
 that 'its last line is the reason' fails \
     'printf "plot x\n     ^\n\"f\" line 3: no such thing\n\n" >&2; exit 1' \
     '^ctgp: gnuplot failed: "f" line 3: no such thing$'
 that 'a signal' fails 'kill -9 $$' '^ctgp: gnuplot was ended by signal 9$'
-that 'no picture' fails 'exit 0' '^ctgp: lost.svg: No such file'
-that 'nothing is left over' sh -c '! ls | grep -q part'
+that 'no picture' fails 'exit 0' '^ctgp: lost.svg: gnuplot has drawn no whole picture$'
+that 'half a picture' fails 'cat >/dev/null; echo "<svg>"' 'no whole picture$'
+that 'a gnuplot that reads nothing' fails 'echo "<svg"; echo why >&2; exit 3' '^ctgp: gnuplot failed: why$'
+that 'a reason that acts on terminals' fails 'printf "\033[2Jwhy\n" >&2; exit 1' \
+    '^ctgp: gnuplot failed: \?\[2Jwhy$'
+
+# A full disk: the good picture stays. gnuplot's own writes would fail without a word.
+instead 'exec "$REAL" "$@"'
+full() { # COMMAND...: with code 4 and a line that says so
+    local rc=0
+    "$@" >log 2>err || rc=$?
+    [ $rc = 4 ] && [ "$(wc -l <err)" = 1 ] && grep -q "writing failed after" err && ! grep -q picture= log
+}
+limited() { (ulimit -f 2 && exec "$@"); }
+for kind in svg png; do
+    "$ctgp" plot plain.ctgp plain.csv --out "good.$kind" >log 2>err
+    cp "good.$kind" "copy.$kind"
+    that "a limit on the size of a $kind" full limited "$ctgp" plot plain.ctgp plain.csv --out "good.$kind"
+    that 'leaves the old one' cmp "good.$kind" "copy.$kind"
+done
+ln -s /dev/full full.svg
+that 'a full device' full "$ctgp" plot plain.ctgp plain.csv --out full.svg
+mkdir disk
+if mount -t tmpfs -o size=8k tmpfs disk 2>log; then
+    trap 'umount "$folder/disk" 2>/dev/null; rm -rf "$folder"' EXIT
+    echo old >disk/p.svg
+    that 'a full disk' full "$ctgp" plot plain.ctgp plain.csv --out disk/p.svg
+    that 'has the old picture' test "$(cat disk/p.svg)" = old
+    that 'and nothing else' test "$(ls disk)" = p.svg
+    # gnuplot and ctgp need no room in TMPDIR.
+    head -c 20000 /dev/zero >disk/zeros 2>log
+    that 'a full folder for temporary files' env TMPDIR="$PWD/disk" \
+        "$ctgp" plot plain.ctgp plain.csv --out good.svg
+    umount disk
+fi
+
+# No name beside the picture can be known before, so that nothing planted there is followed.
+echo mine >victim
+cat >planted.sh <<'SCRIPT'
+ln -s victim "planted.svg.part$$" && exec "$@"
+SCRIPT
+that 'a planted link' sh planted.sh "$ctgp" plot plain.ctgp plain.csv --out planted.svg
+that 'is not followed' test "$(cat victim)" = mine
+ln -s aim.svg link.svg
+that 'a link to the picture' "$ctgp" plot plain.ctgp plain.csv --out link.svg
+that 'stays a link' test -L link.svg -a -s aim.svg
+
+# A signal leaves neither a scratch folder nor a part of a picture.
+rm -rf planted.svg.part* && mkdir tmp
+instead 'cat >script; kill -$SIGNAL $PPID; sleep 0.1; exec "$REAL" "$@" <script'
+for SIGNAL in TERM INT HUP; do
+    export SIGNAL
+    ls >before
+    python3 - "$ctgp" >log 2>&1 <<'PYTHON'
+import os, signal, subprocess, sys
+for s in (signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_DFL)
+command = [sys.argv[1], "plot", "plain.ctgp", "plain.csv", "--out", "good.svg"]
+code = subprocess.run(command, env=os.environ | {"TMPDIR": "tmp"}).returncode
+sys.exit(code != -getattr(signal, "SIG" + os.environ["SIGNAL"]))
+PYTHON
+    that "SIG$SIGNAL ends the program" test $? = 0
+    that 'which leaves nothing' sh -c 'ls | diff before - && cmp good.svg copy.svg && [ -z "$(ls tmp)" ]'
+done
 
 plan

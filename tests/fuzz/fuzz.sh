@@ -12,7 +12,7 @@ seconds=${1:-60}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dwerror=false -Dtests=disabled -Dexamples=false -Dcuda=disabled \
+        -Dwerror=false -Dtests=disabled -Dexamples=disabled -Dcuda=disabled \
         -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
 fi
 ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
@@ -22,7 +22,7 @@ ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1
 seed()
 {
     mkdir -p "$build/corpus/$1"
-    printf "$3" >"$build/corpus/$1/seed-$2"
+    printf -- "$3" >"$build/corpus/$1/seed-$2"
 }
 npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
 
@@ -52,6 +52,12 @@ seed names quoted '"size, total" , "na""me",it'\''s, x*'
 seed basis plain '01 + x0 + x0^2*x1 + x2'
 seed basis quoted '11 + "my col" + "a""b"^8 * 1 + x'
 seed basis odd '2"1" + x2*x0 + ""^2'
+# plot: the kind of picture, then names of four columns, of three levels and of the file, each with a zero
+seed plot number "\\000'a\\000\\140touch x\\140\\000y\\000z\\000a\\000b\\000c\\000it''s %%d \\\\n"
+seed plot time '\001@a_{b}^c\000"y"\000$x\000\351t\351\000a\000b\000c\000<b>&amp;'
+seed plot digits '\002"50\000`7`\000u\000v\000\\7\000"7\000`0\000"11'
+seed plot levels '\002a\nb\000y\033[2J\000u\000v\000%%s\000\\"\000\302\233\000\357\277\277'
+seed plot panels '\003x\\\000"\140c\000t%%\000'\'\'\''y\000{/Symbol a}\000%%1$n\000]]>\000#!'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \
@@ -59,14 +65,42 @@ seed fit sum \
 seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(rq + cosine)'\
 ' * poly(degree=3) + matern12 * constant(2!)'
 
+# command: the options of fit, a command and its options, the table
+seed command plain '--target\ty\npredict\t--json\nx,y\n1,2\n2,3\n4,1\n5,2\n7,4\n'
+seed command outputs '--target\ty,z\t--outputs\tshared\nloo\t--folds\t3\nx,y,z\n1,2,0\n2,3,1\n4,1,5\n5,2,2\n'
+seed command kinds '--target\ty\t--kernel\tscale*rbf\t--drop\tk\ninfo\t--json\nd;k;y\n2024-01-01;a;1,5\n'\
+'2024-01-02;b;2\n2024-01-04;a;3,5\n'
+seed command time '--target\ty\t--season\td\t--transform\tlog\nsample\t--samples\t2\nd,y\n2024-01-01,1\n'\
+'2024-01-02,2\n2024-01-03,1\n2024-01-04,3\n2024-01-05,1\n'
+# records: the model, the command, and its changes: what, where, how long, and the value
+seed records whole '\000\001'
+seed records number '\002\002\001\050\000\010\005'
+seed records count '\003\004\002\020\000\010\006'
+seed records shorter '\004\000\004\100\000\003'
+seed number plain '1.5e3'
+seed number long '-0.3000000000000000444089209850062616169452667236328125E-10'
+seed number large '1797693134862315708145274237317043567981e269'
+seed number word '#N/A'
+seed number time '2024-02-29T12:30:05.25+02:00'
+seed number month '-000001-03'
+
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
-    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        -Iinclude -Isrc "$source/fuzz_$target.c" -o "$build/fuzz_$target" \
+    # Those that run ctgp include its main.c and need its other files.
+    more=
+    ! grep -q 'ctgp.h"' "$source/fuzz_$target.c" || more=$(ls examples/ctgp/*.c | grep -v /main.c)
+    ! grep -q '<expat.h>' "$source/fuzz_$target.c" || more="$more -lexpat"
+    clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
+        -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \
+        -o "$build/fuzz_$target" \
         -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
     log=$build/fuzz_$target.log
-    case $target in fit | kernel) words=-dict=$source/kernel.dict ;; *) words= ;; esac
+    case $target in
+    fit | kernel) words=-dict=$source/kernel.dict ;;
+    command) words=-dict=$source/command.dict ;;
+    *) words= ;;
+    esac
     if OMP_NUM_THREADS=1 "$build/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
         -max_len=4096 $words -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/corpus/$target-" \
         "$build/corpus/$target" >"$log" 2>&1; then

@@ -1,9 +1,9 @@
 #!/bin/sh
-# test_ctgp.sh CTGP MPIRUN...: ctgp on several processes beside one. In TAP.
+# test_ctgp.sh CTGP FAIL_ALLOC.so MPIRUN...: ctgp on several processes beside one. In TAP.
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
-ctgp=$(realpath "$1")
-shift
+ctgp=$(realpath "$1") fail_alloc=$(realpath "$2")
+shift 2
 own_folder
 
 awk 'BEGIN { srand(7); print "a,b,y"
@@ -77,6 +77,45 @@ that 'several targets are for one alone' fails two 6 "$@" -n 3 "$ctgp" fit two.c
 that 'and so is their model' fails open 6 "$@" -n 3 "$ctgp" predict two.ctgp two.csv
 that 'which says what to do' grep -q 'several outputs, .*: leave mpirun out' err
 
+# Memory fails in one process alone: one line, with its rank. Some of its allocations fail in turn.
+cat >without_memory <<WRAPPER
+#!/bin/sh
+export FAIL_ALLOC_FROM=\$FAIL FAIL_ALLOC_TO=\$FAIL FAIL_ALLOC_COUNT=count
+[ "\$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_PRELOAD=$fail_alloc
+exec "$ctgp" "\$@"
+WRAPPER
+chmod +x without_memory
+starved() { # K MPIRUN...
+    export FAIL=$1
+    shift
+    # shellcheck disable=SC2086 # the command is several words
+    timeout 60 "$@" -n 3 ./without_memory $command >out 2>err
+    code=$?
+    [ $code -ne 0 ] || return 0 # what the program can do without
+    [ $code -eq 5 ] && [ "$(grep -c '^ctgp: ' err)" -eq 1 ] &&
+        grep -q '^ctgp: process 1 of 3: .*memory' err && return 0
+    echo "request $FAIL: exit code $code"
+    cat out err
+    return 1
+}
+command='fit t.csv --target y --kernel rbf --max-iter 1 --model many.ctgp'
+while_the_table_is_received() {
+    for k in $(seq 40); do
+        starved "$k" "$@" || return 1
+        ! grep -q 't.csv: no memory for [0-9]* bytes' err || return 0
+    done
+    return 1
+}
+that 'no memory while the table is received: one line, with the rank' while_the_table_is_received "$@"
+command='predict one.ctgp t.csv --out table.csv'
+starved 0 "$@"
+all=$(cat count)
+that 'there are many allocations' test "$all" -gt 50
+each_starved() {
+    for k in $(seq 1 $((all / 8 + 1)) "$all"); do starved "$k" "$@" || return 1; done
+}
+that 'and so anywhere else' each_starved "$@"
+
 # A process that dies ends the others.
 awk 'BEGIN { srand(9); print "a,y"
     for (i = 0; i < 3000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >large.csv
@@ -98,4 +137,41 @@ dies() {
 }
 that 'a process that dies ends the others within 30 seconds' dies "$@"
 that 'and there is no model' test ! -e large.ctgp
+
+# begin NAME MPIRUN...: a long fit, whose first iterations are over. Its mpirun is $started.
+begin() {
+    model=$1
+    shift
+    "$@" -n 3 "$ctgp" fit t.csv --target y --model "$model" --kernel 'scale * rbf' --verbose \
+        --restarts 1000 >out 2>err &
+    started=$!
+    for _ in $(seq 300); do
+        grep -q 'iteration 1 ' err && return
+        sleep 0.1
+    done
+}
+
+# A process that is stopped is named after 30 seconds, and the fit goes on when it does.
+begin silent.ctgp "$@"
+stopped=$(pgrep -P $started -n -f ctgp)
+kill -STOP "$stopped"
+for _ in $(seq 600); do
+    grep -q 'silent for' err && break
+    sleep 0.1
+done
+that 'a stopped process is named' grep -qE '^ctgp: process(es)? .*[12].* of 3: silent for 30 s' err
+kill -CONT "$stopped"
+sleep 1
+kill -USR1 $started
+wait $started
+that 'and SIGUSR1 to mpirun ends the fit well' test $? -eq 0
+that 'which says so' grep -q '^ctgp: stopped; the best model so far is kept$' err
+that 'with a model' "$ctgp" info silent.ctgp
+that 'a stopped process is named once' test "$(grep -c 'silent for' err)" -eq 1
+
+# SIGTERM gives the processes a second, here more, and mpirun exits with 1 in any case.
+begin ended.ctgp "$@" --mca odls_base_sigkill_timeout 8
+kill -TERM $started
+wait $started
+that 'SIGTERM to mpirun ends the fit with a model' "$ctgp" info ended.ctgp
 plan

@@ -59,7 +59,7 @@ CT_PRINTF(1, 2) static void conclude(const char *format, ...)
         fflush(stdout);
     }
     va_end(args);
-    alarm(60);
+    alarm(600);
 }
 
 /* -- models ---------------------------------------------------------------------------------------------- */
@@ -321,9 +321,17 @@ static void fits(void)
 
 /* -- failures -------------------------------------------------------------------------------------------- */
 
+/* The rank of the process that failed is said once. */
+static bool says_once(const char *message)
+{
+    const char *prefix = strstr(message, "process ");
+    return !prefix || !strstr(prefix + 1, "process ");
+}
+
 /* All processes must have the same status. */
 static void expect_same(ct_status status, const char *what)
 {
+    if (status) expect(says_once(ct_message(device)), "%s: %s", what, ct_message(device));
     int least = (int)status, most = (int)status;
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -622,12 +630,88 @@ static void no_memory_for_a_group(void)
     conclude("opening and sharing");
 }
 
+/* One process after the other fails between two calls. The others learn of it in their next call, of the
+ * program or of the library. */
+static void fails_between_calls(void)
+{
+    const int size = ct_group_size(group), own = ct_group_rank(group);
+    char wanted[64];
+    expect(!ct_group_leave(group, CT_OK, NULL), "all went well: %s", ct_group_message(group));
+    for (int process = 0; process < size && size > 1; process++)
+        for (int library = 0; library < 2; library++) {
+            ct_status status = CT_ENOMEM;
+            int64_t number = process;
+            data s = data_of(CT_F64, 20);
+            snprintf(wanted, sizeof wanted, "process %d of %d: no memory for a table", process, size);
+            if (own != process && library) {
+                ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = group });
+                expect(!gp && !strcmp(ct_message(device), wanted), "a model: %s", ct_message(device));
+                status = ct_last_status(device);
+            } else if (own != process) {
+                status = ct_group_share(group, &number, sizeof number);
+                expect(status == CT_ENOMEM && !strcmp(ct_group_message(group), wanted), "sharing: %d, %s",
+                       status, ct_group_message(group));
+            }
+            const char *message = own == process ? "no memory for a table" : ct_group_message(group);
+            status = ct_group_leave(group, status, message);
+            expect(status == CT_ENOMEM, "leaving: %d", status);
+            if (own != process) expect(!strcmp(ct_group_message(group), wanted), "%s", message);
+            expect(!ct_group_share(group, &number, sizeof number), "sharing: %s", ct_group_message(group));
+            data_free(&s);
+        }
+    expect(!ct_group_status(group), "%s", ct_group_message(group));
+    expect(ct_group_leave(NULL, CT_OK, NULL) == CT_EINVAL, "leaving no group");
+    conclude("a process fails between two calls");
+}
+
+static int silences;
+
+static void on_silence(void *context, const int *silent, int count)
+{
+    const int *wanted = context;
+    bool found = false;
+    for (int i = 0; i < count; i++) found |= silent[i] == *wanted;
+    expect(found, "process %d is not silent", *wanted);
+    silences++;
+}
+
+/* The last process, and then the first, comes later than the others wait without a word. */
+static void a_silent_process(void)
+{
+    const int size = ct_group_size(group), own = ct_group_rank(group);
+    int silent;
+    expect(ct_group_watch(group, 0, on_silence, &silent) == CT_EINVAL, "no time");
+    expect(ct_group_watch(group, 1, NULL, NULL) == CT_EINVAL, "nobody is told");
+    if (own == size - 1) {
+        alloc_fail_at(1);
+        expect(ct_group_watch(group, 2, on_silence, &silent) == (size > 1 ? CT_ENOMEM : CT_OK), "no memory");
+        alloc_unwatch();
+    }
+    expect(!ct_group_watch(group, 2, on_silence, &silent), "a watch: %s", ct_group_message(group));
+    for (int k = 0; k < 2; k++) {
+        int64_t number = 0;
+        int told = 0;
+        silent = k ? 0 : size - 1;
+        silences = 0;
+        if (own == silent) usleep(3000000);
+        expect(!ct_group_share(group, &number, sizeof number), "sharing: %s", ct_group_message(group));
+        expect(own != silent || !silences, "the silent process tells");
+        MPI_Allreduce(&silences, &told, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(size > 1 ? told > 0 : !told, "process %d is silent, %d tell it", silent, told);
+        conclude("process %d is silent", silent);
+    }
+    data s = data_of(CT_F64, 300);
+    check_model(&s, "rbf", (ct_gp_options){ 0 }, 1e-10);
+    data_free(&s);
+    conclude("and all go on");
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
     MPI_Init(NULL, NULL);
-    alarm(60);
+    alarm(600);
     group = ct_group_mpi(MPI_COMM_WORLD);
     device = ct_device_open("cpu");
     int size;
@@ -648,6 +732,8 @@ int main(int argc, char **argv)
         posteriors();
         files();
         no_memory_for_a_group();
+        fails_between_calls();
+        a_silent_process();
     }
     if (!ct_group_rank(group)) printf("1..%d\n", tests);
     ct_device_close(device);

@@ -28,7 +28,7 @@ static void conclude(int n, const char *what, double error)
     if (!ct_group_rank(group))
         printf("%sok %d - %s of %d rows: %.1e\n", worst > tolerance ? "not " : "", tests, what, n, worst);
     fflush(stdout);
-    alarm(60);
+    alarm(600);
 }
 
 static double kernel(const double *x, const double *z)
@@ -141,7 +141,7 @@ int main(void)
 {
     static const int n[] = { 1, 33, 150, 500 };
     MPI_Init(NULL, NULL);
-    alarm(60);
+    alarm(600);
     group = ct_group_mpi(MPI_COMM_WORLD);
     device = ct_device_open("cpu");
     const ct__grid grid = ct__grid_of(group, 1);

@@ -116,7 +116,6 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
 {
     int n_ops = 0, n_gp = 0;
     const ct_op *const *ops = ct_op_list(&n_ops), *const *gp_ops = ct_gp_op_list(&n_gp);
-    const char *only = getenv("CT_TEST_OP");
     struct CMUnitTest *tests = calloc((size_t)(n_ops + n_gp), sizeof *tests);
     if (!tests) return 1;
     visit_point = visit;
@@ -126,10 +125,9 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     int m = 0;
     for (int i = 0; i < n_ops + n_gp; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
-        if (!only || strcmp(only, op->name) == 0)
-            tests[m++] = (struct CMUnitTest){ .name = op->name,
-                                              .test_func = walk_op,
-                                              .initial_state = (void *)(uintptr_t)op };
+        tests[m++] = (struct CMUnitTest){ .name = op->name,
+                                          .test_func = walk_op,
+                                          .initial_state = (void *)(uintptr_t)op };
     }
     int failed = _cmocka_run_group_tests(title, tests, (size_t)m, NULL, NULL);
     free(tests);

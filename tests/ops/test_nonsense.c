@@ -396,6 +396,11 @@ static void far_indices(void **state)
     FAR(by_gather, "gather"), FAR(by_scatter, "scatter_add");
     FAR(by_cols, "inverse_cols"), FAR(by_rows, "inverse_rows");
     FAR(by_label, "softmax_cross_entropy");
+#undef FAR
+#define FAR(by, shapes, input)       \
+    TAPE(by(ct_constant(tape, far)), \
+         "inverse_block(2x2, " shapes "): " input ": index[1] = 2 is outside [0, 2)")
+    FAR(by_block_rows, "2, 2", "rows"), FAR(by_block_cols, "2, 2", "cols");
     ct_release(far);
 }
 

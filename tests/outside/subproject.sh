@@ -19,13 +19,14 @@ TEXT
 cd "$scratch"
 absent() { ! grep -E -e "$1" build/build.ninja; }
 
-that 'setup' meson setup build --wrap-mode=forcefallback -Dcotangent:cuda=disabled
+that 'setup' meson setup build --wrap-mode=forcefallback
 # Building the whole library takes minutes. One object shows that the headers are found, and the link commands
 # show that the library is.
 that 'the headers' ninja -C build outside.p/outside.c.o
 that 'the library' grep '^ LINK_ARGS.*subprojects/cotangent.*libcotangent' build/build.ninja
 # Warnings of an unknown compiler must not be errors for the project.
 that 'no -Werror' absent -Werror
+that 'neither CUDA nor MPI' absent 'nvcc|cotangent-mpi|-lmpi'
 that 'neither tests nor examples' absent '^build subprojects/cotangent/(tests|examples|bench)/'
 
 plan

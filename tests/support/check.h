@@ -2,7 +2,6 @@
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,17 +36,6 @@ static inline void check_close_at(double a, double b, double rel, double abs, co
  * before 1.1.6 reports a skipped test as a failure in TAP. */
 #define check_test_if(condition, ...) \
     ((condition) ? (struct CMUnitTest)__VA_ARGS__ : (struct CMUnitTest){ .name = NULL })
-
-/* The name of an installed locale with a decimal comma; NULL where there is none. */
-static inline const char *check_comma_locale(void)
-{
-    static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE", "ps_AF.UTF-8" };
-    const char *found = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
-        if (setlocale(LC_NUMERIC, names[i]) && localeconv()->decimal_point[0] != '.') found = names[i];
-    setlocale(LC_NUMERIC, "C");
-    return found;
-}
 
 /* The device of the tests that can run on any: CT_TEST_DEVICE, or the CPU. */
 static inline const char *check_device(void)

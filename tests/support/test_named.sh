@@ -6,14 +6,14 @@
 own_folder
 
 run() { CT_TEST_NAME=$1 CMOCKA_MESSAGE_OUTPUT=$2 "$program" >out 2>err; }
-refused() { ! run nothing STDOUT; }
+refused() { ! run nothing "$1"; }
 
 program=$1
 that 'a test by its name' run "$2" STDOUT
 that 'is the only one' test "$(cat out err | grep -c 'OK')" -eq 1
 that 'a pattern' run "${2%?}?" STDOUT
-that 'a name that no test has' refused
-that 'is told' grep -qx 'no test fits CT_TEST_NAME=nothing' err
-that 'but in TAP' run nothing TAP
-that 'where the plan has no test' grep -qx '1\.\.0' out
+for format in STDOUT TAP SUBUNIT XML; do
+    that "a name that no test has fails ($format)" refused $format
+    that 'with a message' grep -qx 'no test fits CT_TEST_NAME=nothing' err
+done
 plan

@@ -19,10 +19,11 @@ CASES = {
     "ends before its first check": ("echo 1..3", 0, 1),
     "has no checks": ("true", 0, 1),
     "fails to set up its group": ("echo 1..3; echo 'not ok 0 - all [  FAILED  ] GROUP SETUP'; exit 1", 0, 1),
+    "skips itself": ("echo 1..0 \\# SKIP here is no GPU", 0, 0),
     "has two plans": ("echo 1..1; echo ok 1 - a; echo 1..1; echo ok 1 - b", 2, 1),
 }
 PROJECT = "project('programs')\nsh = find_program('sh')\n"
-TEST = "test('{}', sh, args: ['-c', '''{}'''], protocol: 'tap', timeout: 2)\n"
+TEST = "test('{}', sh, args: ['-c', '''{}'''], protocol: 'tap', timeout: 10)\n"
 PLAIN = "test('plain', sh, args: ['-c', 'true'])\ntest('plain, fails', sh, args: ['-c', 'exit 3'])\n"
 
 

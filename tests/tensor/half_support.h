@@ -49,4 +49,12 @@ static inline void rescale(ct_tensor *t, double scale)
 
 static inline bool has_amx(void) { return ct__has_amx() && ct__ask_for_amx(); }
 
+/* A device with AMX if the CPU has it; a simulated one (simulated/) has it beside any instruction set. */
+static inline ct_device *open_with_amx(int threads)
+{
+    ct_device *dev = open_cpu(threads);
+    dev->amx = has_amx();
+    return dev;
+}
+
 #endif

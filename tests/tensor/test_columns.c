@@ -196,7 +196,7 @@ static void mistakes(void **state)
             "csv:4: column 1 (\"x\"): \"oops\" is not a number, as most of its column are: state what the "
             "column is");
     refused("x,y\n\"1,5\",1\n\"2,5\",2\n", NULL, "is the decimal sign a comma?");
-    refused("x,y\n5%,1\n6,2\n", NULL, "is no percentage");
+    refused("x,y\n5%,1\n6,2\n", NULL, "is a plain number, and those above are percentages");
     refused("s,y\na,1\nb,2,3\n", NULL, "3 fields where line 1 has 2");
 }
 

@@ -86,6 +86,17 @@ static double uniform(double lo, double hi)
     return lo + (hi - lo) * ((double)(seed >> 11) * 0x1p-53);
 }
 
+/* `./run test isa` asks for OpenBLAS's kernels and an instruction set; this is what a device then has. */
+static void what_was_asked_for(void **state)
+{
+    (void)state;
+    const char *core = getenv("OPENBLAS_CORETYPE"), *isa = getenv("CT_TEST_ISA");
+    ct_device *device = ct_device_open("cpu");
+    if (isa) assert_int_equal(device->isa, atoi(isa));
+    if (isa && core) assert_non_null(strstr(ct_device_description(device), core));
+    ct_device_close(device);
+}
+
 static ct_device *device_of(int isa)
 {
     ct_device *device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 });
@@ -285,11 +296,9 @@ static void the_choice_does_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_to_an_ulp),
-        cmocka_unit_test(derivatives),
-        cmocka_unit_test(subtraction),
-        cmocka_unit_test(ends_of_the_range),
-        cmocka_unit_test(the_choice_does_not_matter),
+        cmocka_unit_test(what_was_asked_for), cmocka_unit_test(right_to_an_ulp),
+        cmocka_unit_test(derivatives),        cmocka_unit_test(subtraction),
+        cmocka_unit_test(ends_of_the_range),  cmocka_unit_test(the_choice_does_not_matter),
     };
     return cmocka_run_group_tests_name("cpu_isa", tests, NULL, NULL);
 }

@@ -269,9 +269,10 @@ static void forms(void **state)
     check_notes("x,y\n1,50%\n", "column 'y' is in percent: 50% is read as 50\n");
     check_notes("x,y\n50%,5%\n", "column 'x' and 1 more: each is in percent: 50% is read as 50\n");
     check_notes("x,y\n1,\"1,000\"\n", "column 'y' has commas for thousands: 1,000 is read as 1000\n");
-    refused("x,y\n1,50%\n2,3\n", "csv:3: column 2 (\"y\"): \"3\" is no percentage, as those above");
+    refused("x,y\n1,50%\n2,3\n",
+            "csv:3: column 2 (\"y\"): \"3\" is a plain number, and those above are percentages");
     refused("x,y\n1,50\n2,3%\n",
-            "csv:3: column 2 (\"y\"): \"3%\" is a percentage below a number that is none");
+            "csv:3: column 2 (\"y\"): \"3%\" is a percentage, and those above are plain numbers");
     refused("x,y\n1,\"1,00\"\n", "\"1,00\" is not a number");
     refused("x,y\n1,\"0,000,1\"\n", "is not a number");
     refused("x,y\n1,\"1,000,\"\n", "is not a number");
@@ -362,7 +363,7 @@ static void tensors(void **state)
     assert_null(ct_table_tensor(t, CT_I64, NULL, 0));
     assert_says(CT_EDTYPE, "f64 and f32");
     assert_null(ct_table_tensor(t, CT_F64, (const int64_t[]){ 3 }, 1));
-    assert_says(CT_EINDEX, "column 3 of 3");
+    assert_says(CT_EINDEX, "there is no column 3, use 0 to 2");
     assert_null(ct_table_tensor(t, CT_F64, (const int64_t[]){ -1 }, 1));
     assert_null(ct_table_tensor(t, CT_F64, (const int64_t[]){ 0 }, -1));
     assert_null(ct_table_tensor(NULL, CT_F64, NULL, 0));
@@ -424,6 +425,52 @@ static void saves(void **state)
     assert_file(path, "y,z\n");
     ct_tensor *all[] = { x, xt, v, s, b, none, thin, i, f };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) ct_release(all[k]);
+}
+
+/* Names as they may be in a header; the empty one becomes that of its place. */
+static void names_come_back(void **state)
+{
+    (void)state;
+    static const char *const hostile[] = { "a ",
+                                           " a",
+                                           "\ta",
+                                           "a\t",
+                                           "#a",
+                                           "a,b",
+                                           "a;b",
+                                           "a\tb",
+                                           "a\nb",
+                                           "a\rb",
+                                           "\"a\"",
+                                           "a\"b",
+                                           "\xef\xbb\xbf"
+                                           "a",
+                                           "\xff\xfe",
+                                           "\xfe\xff" };
+    const char *path = files_path("names.csv");
+    ct_tensor *x = tensor2(dev, 2, 2, 1, 2, 3, 4);
+    for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++)
+        for (int at = 0; at < 2; at++) {
+            assert_false(ct_csv_is_plain(hostile[k]));
+            assert_ok(ct_csv_save(x, (const char *[]){ at ? "y" : hostile[k], at ? hostile[k] : "y" }, path),
+                      ct_message(dev));
+            ct_table *t = ct_csv_read(dev, path, NULL);
+            assert_non_null(t);
+            assert_string_equal(ct_table_name(t, at), hostile[k]);
+            assert_false(ct_table_unnamed(t, at));
+            ct_table_free(t);
+        }
+    assert_ok(ct_csv_save(x, (const char *[]){ "", "y" }, path), ct_message(dev));
+    ct_table *t = ct_csv_read(dev, path, NULL);
+    assert_true(ct_table_unnamed(t, 0));
+    assert_false(ct_table_unnamed(t, 1));
+    assert_false(ct_table_unnamed(t, 2));
+    assert_false(ct_table_unnamed(NULL, 0));
+    assert_string_equal(ct_table_name(t, 0), "c0");
+    ct_table_free(t);
+    ct_release(x);
+    assert_true(ct_csv_is_plain("a b\xe4.5 (m/s)"));
+    assert_false(ct_csv_is_plain(""));
 }
 
 static void same_bits(void **state)
@@ -560,7 +607,7 @@ int main(void)
         cmocka_unit_test(saves),     cmocka_unit_test(same_bits),  cmocka_unit_test(huge),
         cmocka_unit_test(no_memory), cmocka_unit_test(only_some),  cmocka_unit_test(separators),
         cmocka_unit_test(decimals),  cmocka_unit_test(forms),      cmocka_unit_test(comments),
-        cmocka_unit_test(headers),   cmocka_unit_test(texts),
+        cmocka_unit_test(headers),   cmocka_unit_test(texts),      cmocka_unit_test(names_come_back),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

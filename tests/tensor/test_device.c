@@ -256,6 +256,16 @@ static void modules(void **state)
     assert_null(ct_module_load("libcotangent-none.so", false, path, sizeof path, NULL));
 }
 
+/* A message may hold names from files; none of their characters acts on a terminal. */
+static void messages_are_clean(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    ct_device_fail(dev, CT_EINVAL, "%s", "a\033[2J\177\r\tb \xc2\x9b \xc2\xa0 \xc3\xa4 \xe4\nc");
+    assert_string_equal(ct_message(dev), "a?[2J???b ?? \xc2\xa0 \xc3\xa4 \xe4\nc");
+    ct_device_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +281,7 @@ int main(void)
         cmocka_unit_test(functions_that_are_not_there),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(modules),
+        cmocka_unit_test(messages_are_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,10 @@
 #include <sys/wait.h>
 
 /* The library's system calls, replaced by these functions. */
-static int idle_writes;      /* so many take nothing      */
-static int interrupted_sync; /* so many are interrupted   */
-static bool without_locks;   /* as on some file systems   */
+static int idle_writes;      /* so many take nothing                                 */
+static int interrupted_sync; /* so many are interrupted                              */
+static int lock_error;       /* errno of every lock: ENOLCK on systems without locks */
+static int folder_error;     /* errno of every sync of a folder                      */
 
 ssize_t write(int descriptor, const void *data, size_t bytes)
 {
@@ -28,6 +29,11 @@ ssize_t write(int descriptor, const void *data, size_t bytes)
 
 int fsync(int descriptor)
 {
+    struct stat info;
+    if (folder_error && !fstat(descriptor, &info) && S_ISDIR(info.st_mode)) {
+        errno = folder_error;
+        return -1;
+    }
     if (!interrupted_sync || !interrupted_sync--) return (int)syscall(SYS_fsync, descriptor);
     errno = EINTR;
     return -1;
@@ -35,8 +41,8 @@ int fsync(int descriptor)
 
 int flock(int descriptor, int operation)
 {
-    if (!without_locks) return (int)syscall(SYS_flock, descriptor, operation);
-    errno = ENOLCK;
+    if (!lock_error) return (int)syscall(SYS_flock, descriptor, operation);
+    errno = lock_error;
     return -1;
 }
 
@@ -139,7 +145,7 @@ static void replaces(void **state)
     int before = files_count();
     assert_ok(save(path, "old"), ct_message(dev));
     assert_content(path, "old");
-    chmod(path, 0640);
+    chmod(path, 06640); /* setuid and setgid were for the old contents */
 
     ct__output out; /* while the new file is written, and after an abort, the old one stays */
     assert_ok(ct__file_begin(&out, dev, path), ct_message(dev));
@@ -156,7 +162,7 @@ static void replaces(void **state)
     assert_content(path, "new");
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
-    assert_int_equal(info.st_mode & 0777, 0640);
+    assert_int_equal(info.st_mode & 07777, 0640);
     assert_int_equal(files_count(), before + 1);
 
     const char *link = files_path("link");
@@ -208,6 +214,44 @@ static void odd_calls(void **state)
     assert_status(ct_bytes_load(dev, path, NULL), CT_EINVAL, "");
     assert_status(ct_bytes_save(dev, path, NULL, 1), CT_EINVAL, "");
     assert_ok(ct_bytes_save(dev, path, NULL, 0), ct_message(dev));
+}
+
+/* A rename that may not be on the disk yet is told, although the new file is there. */
+static void the_folder_does_not_sync(void **state)
+{
+    (void)state;
+    const char *path = files_path("folder");
+    const int before = files_count();
+    folder_error = EIO;
+    const ct_status failed = save(path, "new");
+    folder_error = EINVAL; /* as where folders cannot be synced */
+    const ct_status fine = save(files_path("folder2"), "new");
+    folder_error = 0;
+    assert_ok(fine, ct_message(dev));
+    assert_status(failed, CT_EIO, "");
+    folder_error = EIO;
+    assert_status(ct_bytes_save(dev, path, "newer", 5), CT_EIO, "");
+    folder_error = 0;
+    assert_says(CT_EIO, "folder: it is written, but a power failure may undo that: input/output error");
+    assert_content(path, "newer");
+    assert_int_equal(files_count(), before + 2);
+}
+
+/* A lock that fails is told as such, and leaves nothing behind. */
+static void a_lock_fails(void **state)
+{
+    (void)state;
+    const char *path = files_write("unlocked", "old", 3);
+    const int before = files_count();
+    lock_error = EIO;
+    const ct_status failed = save(path, "new");
+    assert_says(CT_EIO, "unlocked: cannot write here: input/output error");
+    assert_null(ct_file_lock_take(dev, path));
+    lock_error = 0;
+    assert_says(CT_EIO, "unlocked: it cannot be locked: input/output error");
+    assert_status(failed, CT_EIO, "");
+    assert_content(path, "old");
+    assert_int_equal(files_count(), before);
 }
 
 static void large_blocks(void **state)
@@ -490,10 +534,10 @@ static void reclaims(void **state)
     assert_int_equal(temporaries("kept"), 1);
     unlink(files_path("kept.tmp-notes"));
 
-    without_locks = true; /* there nothing is known about writers, so none counts as dead */
+    lock_error = ENOLCK; /* there nothing is known about writers, so none counts as dead */
     files_write("kept.tmp-1-7fff0123abcd-0", "dead?", 5);
     ct_status written = save(path, "new");
-    without_locks = false;
+    lock_error = 0;
     assert_ok(written, ct_message(dev));
     assert_int_equal(temporaries("kept"), 1);
     assert_ok(save(path, "new"), ct_message(dev));
@@ -542,7 +586,7 @@ static void tells_of_changes(void **state)
     (void)state;
     const char *path = files_write("told", "old", 3);
     for (int pass = 0; pass < 2; pass++) {
-        without_locks = pass;
+        lock_error = pass ? ENOLCK : 0;
         ct_file_lock *lock = ct_file_lock_take(dev, path);
         assert_non_null(lock);
         assert_null(ct_file_lock_take(dev, path));
@@ -562,7 +606,7 @@ static void tells_of_changes(void **state)
         assert_false(temporaries("told"));
         ct_file_lock_give(lock);
     }
-    without_locks = false;
+    lock_error = 0;
     ct_file_lock_give(NULL);
     assert_null(ct_file_lock_take(dev, files_path("nowhere")));
     assert_says(CT_EIO, "nowhere: no such file");
@@ -608,6 +652,8 @@ int main(void)
         cmocka_unit_test(replaces),
         cmocka_unit_test(dangling_links),
         cmocka_unit_test(odd_calls),
+        cmocka_unit_test(the_folder_does_not_sync),
+        cmocka_unit_test(a_lock_fails),
         cmocka_unit_test(large_blocks),
         cmocka_unit_test(refuses_to_write),
         cmocka_unit_test(full_disk),

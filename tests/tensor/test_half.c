@@ -1,9 +1,8 @@
 /* bf16 and f16: every number both ways, every tie, the same bits from every instruction set. Then elementwise
- * ops and sums against f64, with the one rounding that is allowed. The file under test is included, as its
- * variants are static. */
+ * ops and sums against f64, with the one rounding that is allowed. */
 #include "half_support.h"
 
-#include "../../src/tensor/cpu/half.c"
+#include "tensor/cpu/kernel/isa.h"
 
 #include <cotangent/io.h>
 
@@ -100,7 +99,7 @@ static void every_instruction_set_gives_the_same_bits(void **state)
     for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
         for (int d = 0; d < 2; d++) {
             for (int i = 0; i < N; i++) x[i] = (uint16_t)i, y[i] = ct__from_half(halves[d], x[i]);
-            widen[d][isa](N, x, wide);
+            ct__widen(isa, halves[d], N, x, wide);
             assert_memory_equal(wide, y, sizeof y);
             for (uint32_t round = 0; round < 64; round++) { /* 2^22 of the 2^32 bit patterns, any length */
                 const size_t n = N - round % 33;
@@ -108,7 +107,7 @@ static void every_instruction_set_gives_the_same_bits(void **state)
                     y[i] = ct__of_bits32((i << 16) + round * 0x03fdu + (i & 7));
                     wanted[i] = ct__to_half(halves[d], y[i]);
                 }
-                narrow[d][isa]((int64_t)n, y, narrowed);
+                ct__narrow(isa, halves[d], (int64_t)n, y, narrowed);
                 assert_memory_equal(narrowed, wanted, n * sizeof *wanted);
             }
         }

@@ -36,7 +36,7 @@ static void columns_in_place(void **state)
     (void)state;
     static const int64_t sizes[][3] = { { 16, 32, 64 },   { 17, 33, 96 },   { 47, 75, 96 }, { 33, 70, 2080 },
                                         { 300, 310, 64 }, { 40, 200, 128 }, { 32, 64, 320 } };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (size_t point = 0; point < 4 * (sizeof sizes / sizeof *sizes); point++) {
         const int64_t *z = sizes[point / 4], m = z[0], n = z[1], k = z[2];
         ct_tensor *a = sample(dev, CT_BF16, ct_shape2(m, k), point % 2 ? TRANSPOSED : 0, 1),
@@ -106,13 +106,14 @@ static void columns_of_a_batch(void **state)
 {
     (void)state;
     enum { MEMBERS = 2, M = 140, N = 150, K = 512 };
-    ct_device *dev[] = { open_cpu(1), open_cpu(2), open_cpu(3) };
+    ct_device *dev[] = { open_with_amx(1), open_with_amx(2), open_with_amx(3) };
     ct_tensor *a = sample(*dev, CT_BF16, ct_shape3(MEMBERS, 2 * M + 1, K + 5), 0, 1),
               *b = sample(*dev, CT_BF16, ct_shape3(MEMBERS, 2 * N + 1, K + 5), 0, 2),
               *d = sample(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0, 3),
               *nan = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M, N), 0), *c[2];
     for (int i = 0; i < 2; i++) c[i] = blank(*dev, CT_BF16, ct_shape3(MEMBERS, M + 1, N + 1), 0);
-    for (int point = 0; point < 3 * 3 * 3; point++) {
+    const int every = check_quick() > 1 ? 4 : 1;
+    for (int point = 0; point < 3 * 3 * 3; point += every) {
         const int step = point % 3, shared = point / 3 % 3, way = point / 9;
         ct_view x = some_rows(a, M, step), y = ct_view_transpose(some_rows(b, N, step)), start = d->view,
                 C[2];
@@ -153,7 +154,7 @@ static void columns_with_extremes(void **state)
 {
     (void)state;
     enum { M = 160, N = 200, K = 672, BAD = 101 };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < 3; point++) {
         ct_tensor *a = sample(dev, CT_BF16, ct_shape2(M, K), 0, 1),
                   *b = sample(dev, CT_BF16, ct_shape2(K, N), TRANSPOSED, 2),
@@ -177,7 +178,7 @@ static void columns_with_extremes(void **state)
 static void no_packed_copy_of_a_batch(void **state)
 {
     (void)state;
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(1);
     ct_tensor *x = ct_zeros(dev, CT_BF16, ct_shape3(16, 128, 512)),
               *w = ct_zeros(dev, CT_BF16, ct_shape3(16, 512, 512)),
               *y = ct_empty(dev, CT_BF16, ct_shape3(16, 128, 512));

@@ -16,7 +16,7 @@ static void products_round_once(void **state)
     };
     static const double factors[][2] = { { 1, 0 }, { 1, 1 }, { -2, 1 }, { 0.5, -0.25 }, { 0, 1 } };
     for (int threads = 1; threads <= 2; threads++) {
-        ct_device *dev = open_cpu(threads);
+        ct_device *dev = open_with_amx(threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int point = 0; point < 2 * 5 * 3; point++) {
                 const ct_dtype t = halves[point % 2];
@@ -49,6 +49,66 @@ static void products_round_once(void **state)
         assert_int_equal(ct_memory(dev).bytes_now, 0);
         ct_device_close(dev);
     }
+}
+
+/* C = A B + D, from a copy of D or from D itself, on that many threads. Returns C's elements, to be freed. */
+static uint16_t *sum_of(int isa, int threads, bool copied, const ct_view *a, const ct_view *b,
+                        const ct_view *d)
+{
+    ct_device *dev = open_with_amx(threads);
+    dev->isa = isa, dev->amx = false;
+    ct_shape shape = { .ndim = a->ndim };
+    for (int i = 0; i < a->ndim; i++) shape.dim[i] = i == a->ndim - 1 ? b->dim[b->ndim - 1] : a->dim[i];
+    ct_tensor *c = ct_empty(dev, a->dtype, shape);
+    if (copied) {
+        assert_int_equal(cpu->copy(dev, d, &c->view), CT_OK);
+        assert_int_equal(cpu->gemm(dev, 1, a, b, 1, &c->view), CT_OK);
+    } else {
+        assert_int_equal(cpu->affine(dev, a, b, d, &c->view), CT_OK);
+    }
+    const size_t bytes = (size_t)ct_tensor_count(c) * sizeof(uint16_t);
+    uint16_t *out = malloc(bytes);
+    assert_non_null(out);
+    memcpy(out, c->view.data, bytes);
+    ct_release(c);
+    ct_device_close(dev);
+    return out;
+}
+
+/* Without the CPU's dot products of bf16 an element has the same bits wherever it lies in its tile: for any
+ * number of threads, member by member or as a batch that shares B, and however C starts. */
+static void bits_do_not_depend_on_the_tiles(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 3, M = 45, N = 150, K = 300 };
+    ct_device *dev = open_with_amx(1);
+    for (int point = 0; point < CT__ISA_COUNT * 2 * 2 * 2; point++) {
+        const int isa = point / 8;
+        const ct_dtype t = halves[point % 2];
+        if (isa > (int)ct__best_isa() || (t == CT_BF16 && ct__has_bf16(isa))) continue;
+        ct_tensor *a = sample(dev, t, ct_shape3(MEMBERS, M, K), point / 2 % 2 ? TRANSPOSED : CONTIGUOUS, 1),
+                  *b = sample(dev, t, ct_shape3(1, K, N), point / 4 % 2 ? TRANSPOSED : CONTIGUOUS, 2),
+                  *d = sample(dev, t, ct_shape3(MEMBERS, M, N), CONTIGUOUS, 3);
+        ct_view B = b->view;
+        B.dim[0] = MEMBERS, B.stride[0] = 0;
+        uint16_t *wanted = sum_of(isa, 1, true, &a->view, &B, &d->view);
+        for (int way = 0; way < 4 * 2; way++) {
+            uint16_t *got =
+                sum_of(isa, (const int[]){ 1, 2, 3, 16 }[way / 2], way % 2, &a->view, &B, &d->view);
+            assert_memory_equal(got, wanted, sizeof(uint16_t[MEMBERS][M][N]));
+            free(got);
+        }
+        for (int i = 0; i < MEMBERS; i++) {
+            const ct_view x = ct_view_slice(a->view, 0, i, i + 1, 1),
+                          start = ct_view_slice(d->view, 0, i, i + 1, 1);
+            uint16_t *got = sum_of(isa, 2, false, &x, &b->view, &start);
+            assert_memory_equal(got, wanted + i * M * N, sizeof(uint16_t[M][N]));
+            free(got);
+        }
+        free(wanted);
+        ct_release(a), ct_release(b), ct_release(d);
+    }
+    ct_device_close(dev);
 }
 
 /* C = A B in f32, of which that many columns are done. */
@@ -98,7 +158,7 @@ static void products_of_bf16_sum_in_f32(void **state)
         { 23, 97, 300 },  { 17, 600, 66 }, { 128, 47, 100 }, { 37, 97, 320 },
         { 60, 200, 130 }, { 37, 97, 96 },  { 17, 49, 256 },  { 33, 70, 2080 }
     };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int point = 0; point < 4 * 5; point++) {
             const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
@@ -122,7 +182,7 @@ static void products_of_bf16_sum_in_f32(void **state)
 static void products_of_bf16_change_over(void **state)
 {
     (void)state;
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < 4; point++) {
         const int64_t m = 40, n = 200, k = point < 2 ? 130 : 128;
         const bool layout = point % 2, amx = has_amx() && k % 32 == 0; /* AMX's panels have 64 columns */
@@ -148,7 +208,7 @@ static void products_cancel_to_their_last_bit(void **state)
 {
     (void)state;
     enum { M = 160, N = 200, K = 672 };
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < 4; point++) {
         ct_tensor *a = ct_full(dev, CT_BF16, ct_shape2(M, K), 1),
                   *b = blank(dev, CT_BF16, ct_shape2(K, N), point % 2 ? TRANSPOSED : 0),
@@ -189,7 +249,7 @@ static void products_of_f16_in_two_parts(void **state)
                                         { 0x3c00, 0x8007 } };
     enum { M = 40, N = 200, K = 96, POINTS = 7 * 7 * 4 };
     static float c[M * N];
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     for (int point = 0; point < POINTS; point++) {
         ct_tensor *a = sample(dev, CT_F16, ct_shape2(M, K), point % 2 ? TRANSPOSED : 0, 1),
                   *b = sample(dev, CT_F16, ct_shape2(K, N), point / 2 % 2 ? TRANSPOSED : 0, 2);
@@ -233,7 +293,7 @@ static void products_of_f16_in_two_parts(void **state)
 static void no_whole_copy_in_f32(void **state)
 {
     (void)state;
-    ct_device *dev = open_cpu(2);
+    ct_device *dev = open_with_amx(2);
     ct_tensor *x = sample(dev, CT_BF16, ct_shape2(8, 2048), 0, 1),
               *w = ct_zeros(dev, CT_BF16, ct_shape2(2048, 4096));
     ct_tensor *y = ct_empty(dev, CT_BF16, ct_shape2(8, 4096));
@@ -248,10 +308,12 @@ static void no_whole_copy_in_f32(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_round_once),          cmocka_unit_test(products_of_bf16_sum_in_f32),
-        cmocka_unit_test(products_of_bf16_change_over), cmocka_unit_test(products_cancel_to_their_last_bit),
-        cmocka_unit_test(products_of_f16_in_two_parts), cmocka_unit_test(no_whole_copy_in_f32)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bits_do_not_depend_on_the_tiles),
+                                        cmocka_unit_test(products_round_once),
+                                        cmocka_unit_test(products_of_bf16_sum_in_f32),
+                                        cmocka_unit_test(products_of_bf16_change_over),
+                                        cmocka_unit_test(products_cancel_to_their_last_bit),
+                                        cmocka_unit_test(products_of_f16_in_two_parts),
+                                        cmocka_unit_test(no_whole_copy_in_f32) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar
- *   symmetry      <h_x(v), d> = <h_x(d), v>: fails for a rule that is right at x alone, which is not the
- *                 gradient of a function
+ *   symmetry      <h_x(v), d> = <h_x(d), v>: detects a rule that is not the gradient of a function, although
+ *                 it is right at x
  * Differences are central, extrapolated to step 0 (difference.c). */
 #include "compare.h"
 

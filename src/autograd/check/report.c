@@ -22,8 +22,8 @@ void ct__conclude(ct__report *r, const ct__worst *w, double tolerance, const cha
 {
     bool ok = w->ratio <= 1;
     char line[sizeof r->first];
-    snprintf(line, sizeof line, "%s%s%s: rule %.10g, reference %.10g, error %.2g (tolerance %.1g)", what,
-             *where ? ", worst at " : "", where, w->analytic, w->numeric, w->error, tolerance);
+    ct__print(line, sizeof line, "%s%s%s: rule %.10g, reference %.10g, error %.2g (tolerance %.1g)", what,
+              *where ? ", worst at " : "", where, w->analytic, w->numeric, w->error, tolerance);
     ct__put(&r->text, "  %s  %s\n", ok ? "ok  " : "FAIL", line);
     r->checks++;
     if (!ok && r->failures++ == 0) memcpy(r->first, line, sizeof line);

@@ -8,9 +8,9 @@ bool ct__refuse_view(ct_call *c, const ct_view *v)
     if (c->status) return false;
     ct_device *device = c->tape->device;
     if (!v->storage && v->ndim < 0) ct__call_status(c, device->last_status ? device->last_status : CT_EINVAL);
-    return ct_require(c, v->storage, CT_EINVAL, "a primitive was given no view") &&
+    return ct_require(c, v->storage, CT_EINVAL, "a primitive's argument is an empty view") &&
            ct_require(c, v->storage->device == device, CT_EDEVICE,
-                      "a view given to a primitive is on another device");
+                      "a primitive's argument is on another device");
 }
 
 bool ct__refuse_dtypes(ct_call *c, const ct_view *v, const ct_view *out)
@@ -153,8 +153,8 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     if (!ct_require(c, what && why && ct__dim(&x, -1) == 1 && (unsigned)domain <= CT_FINITE, CT_EINVAL,
                     "ct_prim_flag needs a domain, a message, and a column for each member"))
         return;
-    /* If an earlier factorisation may have made x not finite, and the device reports that only later, its own
-     * message is used. */
+    /* An earlier factorisation may have made x not finite, and an asynchronous device reports it later. Then
+     * the factorisation's own message is used. */
     if (domain == CT_FINITE && ct__call_failure(c)->suspected) ct__note_suspect(c);
     CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
 }
@@ -168,7 +168,7 @@ static bool names_rows(ct_call *c, const ct_view *index, const ct_view *whole, c
     bool fits = index->dtype == CT_I64 && index->ndim == 1 && whole->ndim >= 1 && whole->ndim == part->ndim &&
                 part->dim[0] == index->dim[0];
     for (int i = 1; i < whole->ndim && fits; i++) fits = whole->dim[i] == part->dim[i];
-    return ct_require(c, fits, CT_ESHAPE, "an index of rows is i64 (k), for rows of one shape");
+    return ct_require(c, fits, CT_ESHAPE, "the index must be i64 (k), and the rows must have one shape");
 }
 
 void ct_prim_gather(ct_call *c, ct_view x, ct_view index, ct_view out)
@@ -226,7 +226,9 @@ void ct_prim_grouped_gemm_bar(ct_call *c, ct_view A, ct_view C, ct_view G, ct_vi
                               ct_view C_bar)
 {
     const bool to_A = A_bar.storage, to_C = C_bar.storage;
-    if (!ct__usable(c, &G) || !ct_require(c, to_A || to_C, CT_EINVAL, "no cotangent is wanted")) return;
+    if (!ct__usable(c, &G) ||
+        !ct_require(c, to_A || to_C, CT_EINVAL, "both outputs are empty views: ask for one"))
+        return;
     const ct_view *pile = to_C ? &A : &A_bar, *wall = to_A ? &C : &C_bar;
     const int64_t N = ct__dim(&G, 0), I = ct__dim(&G, 1), K = ct__dim(&G, 2), J = ct__dim(pile, 2),
                   M = ct__dim(wall, 0);

@@ -65,21 +65,23 @@ static bool order_rows(int64_t n, const double *x, const double *y, double *row,
     return true;
 }
 
-double ct__shortest_period(int64_t n, double *x)
+int64_t ct__shortest_period(int64_t n, double *x, double *period)
 {
     int64_t count = 0;
     qsort(x, (size_t)n, sizeof *x, ct__rising);
     for (int64_t i = 1; i < n; i++)
         if (x[i] > x[i - 1]) x[count++] = x[i] - x[i - 1]; /* count < i: x[i] is still there */
-    return count + 1 < FEWEST_TIMES ? 0 : 2 * median(x, count);
+    const double middle = count ? median(x, count) : 0;    /* it sorts */
+    *period = 2 * (count + 1 < FEWEST_TIMES && count ? x[0] : middle);
+    return count + 1;
 }
 
 /* The highest frequency that the rows' times can resolve, in cycles per span; 0 if few times differ. */
 static double highest_frequency(int64_t n, const double *row, double *time)
 {
     for (int64_t i = 0; i < n; i++) time[i] = row[2 * i];
-    const double period = ct__shortest_period(n, time);
-    return period > 0 ? fmin(1 / period, MOST_CYCLES) : 0;
+    double period;
+    return ct__shortest_period(n, time, &period) < FEWEST_TIMES ? 0 : fmin(1 / period, MOST_CYCLES);
 }
 
 /* Takes the rows, or a sample of many, and removes the trend. Returns the remaining sum of squares. */

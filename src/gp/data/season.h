@@ -10,8 +10,8 @@
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count);
 
-/* The shortest period that data at these x can resolve, twice the median distance of neighbours; 0 if few x
- * differ. Sorts and overwrites x. */
-double ct__shortest_period(int64_t n, double *x);
+/* The shortest period that data at these x can resolve: twice the median distance of neighbours, or of fewer
+ * than 16 twice the smallest; 0 for one. Returns how many x differ. Sorts and overwrites x. */
+int64_t ct__shortest_period(int64_t n, double *x, double *period);
 
 #endif

@@ -8,9 +8,18 @@ int64_t ct__rows_within(int64_t bytes, int64_t n, ct_dtype dtype, int64_t least,
 
 enum { PANEL_BYTES = 32 << 20, LEAST = 16, WIDE = 512 };
 
+static int64_t widest(int64_t n) { return n > 2 * WIDE ? n / 2 : WIDE; }
+
 int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 {
-    return ct__rows_within(PANEL_BYTES, n, dtype, LEAST, n > 2 * WIDE ? n / 2 : WIDE);
+    return ct__rows_within(PANEL_BYTES, n, dtype, LEAST, widest(n));
+}
+
+uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype)
+{
+    const uint64_t rows = (uint64_t)n, least = LEAST * rows, all = rows * (uint64_t)widest(n),
+                   room = PANEL_BYTES / ct_dtype_size(dtype), most = all < room ? all : room;
+    return most > least ? most : least;
 }
 
 /* -- the rectangle --------------------------------------------------------------------------------------- */

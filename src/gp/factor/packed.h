@@ -27,6 +27,8 @@ int64_t ct__rows_within(int64_t bytes, int64_t n, ct_dtype dtype, int64_t least,
 
 /* The number of right-hand sides of n numbers in a panel of 32 MB: at least 16, at most n/2 or 512. */
 int64_t ct__packed_panel(int64_t n, ct_dtype dtype);
+/* No fewer numbers than in that panel; does not fall as n grows. */
+uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype);
 
 /* Of the rectangle: (rows, leading dimension). */
 ct_shape ct__packed_shape(int64_t n);

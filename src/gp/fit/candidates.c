@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cotangent/io.h>
+
 #include "gp/data/find_seasons.h"
 #include "gp/model/options.h"
 
@@ -109,23 +111,26 @@ static const char *add(ct_gp_choice *c, int k, const char *from, const char *for
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
     const char *rough = c->tried[c->count - 3].kernel, *steady, *slow; /* ROUGH, or ROUGH_EACH */
-    const double P = c->season[0].period;
+    const double period = c->season[0].period;
     char of[32] = "", alone[32] = "", part[256];
+    char P[CT_NUMBER_TEXT], two_P[CT_NUMBER_TEXT], three_P[CT_NUMBER_TEXT], second[CT_NUMBER_TEXT];
     int k = 2;
+    ct_number_write(period, 7, P);
+    ct_number_write(2 * period, 7, two_P);
+    ct_number_write(3 * period, 7, three_P);
+    ct_number_write(c->seasons > 1 ? c->season[1].period : period, 7, second);
     if (d > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)column);
     if (d > 1) snprintf(alone, sizeof alone, "(dims=%lld)", (long long)column);
-    snprintf(part, sizeof part, "scale * periodic(%speriod=%.7g) * rbf%s", of, P, alone);
+    snprintf(part, sizeof part, "scale * periodic(%speriod=%s) * rbf%s", of, P, alone);
     steady = add(c, 0, NULL, "%s + %s", rough, part);
-    add(c, 1, NULL, "%s + scale * periodic(%speriod=%.7g) * rbf(%slengthscale=%.7g)", rough, of, P, of,
-        3 * P);
+    add(c, 1, NULL, "%s + scale * periodic(%speriod=%s) * rbf(%slengthscale=%s)", rough, of, P, of, three_P);
     if (c->seasons > 1) {
         const size_t n = strlen(part);
-        snprintf(part + n, sizeof part - n, " + scale * periodic(%speriod=%.7g) * rbf%s", of,
-                 c->season[1].period, alone);
+        snprintf(part + n, sizeof part - n, " + scale * periodic(%speriod=%s) * rbf%s", of, second, alone);
         add(c, k++, steady, "%s + %s", rough, part);
     }
-    slow = add(c, k++, NULL, "%s%s%s + scale * rbf%s + scale * matern52(%slengthscale=%.7g)",
-               d > 1 ? rough : "", d > 1 ? " + " : "", part, alone, of, 2 * P);
+    slow = add(c, k++, NULL, "%s%s%s + scale * rbf%s + scale * matern52(%slengthscale=%s)",
+               d > 1 ? rough : "", d > 1 ? " + " : "", part, alone, of, two_P);
     if (d == 1) add(c, k, slow, "%s + %s", slow, rough);
 }
 

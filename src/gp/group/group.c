@@ -60,18 +60,18 @@ static void find_transport(ct_group *g)
 static ct_group *open_group(int communicator, bool world)
 {
     ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
-    bool fine = g;
+    int without = !g;
     at->line[CT__ALL].size = 1;
     find_transport(at);
     if (at->status) return g ? g : &no_memory;
-    const int error = at->transport->open(communicator, world, &fine, at->line, &at->started);
+    const int error = at->transport->open(communicator, world, &without, at->line, &at->started);
     if (!g) at->transport->close(at->line, at->started);
     if (!g) return &no_memory;
     if (!g->line[CT__ALL].communicator)
         fail(g, CT_EIO, "MPI does not start: %s",
              world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
-    else if (!fine)
-        fail(g, CT_ENOMEM, "a process has no memory for the group");
+    else if (!error && without >= 0)
+        fail(g, CT_ENOMEM, "process %d of %d: no memory for the group", without, g->line[CT__ALL].size);
     else
         sent(g, error);
     return g;
@@ -94,6 +94,7 @@ void ct_group_free(ct_group *g)
 {
     if (!g || g == &one || g == &no_memory) return;
     if (g->transport) g->transport->close(g->line, g->started);
+    free(g->watch.heard);
     free(g);
 }
 
@@ -133,39 +134,59 @@ bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
            ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
 }
 
-/* One meeting. If several processes have failed, the status of the lowest rank counts. */
-static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool leaving, bool *all_leave,
-                      int64_t *value)
+/* Where a process meets the others. Who has failed leaves the call, then the common work, and waits at the
+ * end of each until all are there. */
+typedef enum place { AFTER_THE_WORK, AFTER_THE_CALL, WITHIN } place;
+
+/* One meeting. If several processes have failed, the status of the lowest rank counts. The failure of another
+ * process is in g->message, with its rank. `own` is the message of a failure of this process. *last: the
+ * place of the process that has still the most to do. */
+static ct_status meet(ct_group *g, ct_status status, const char *own, place at, place *last, int64_t *value)
 {
     const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
+    char prefix[48] = "";
     struct {
         int64_t status;
         char message[sizeof g->message];
-    } failure = { status, "" };
-    int64_t told[] = { status ? size - rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
-    if (!ct__group_total(g, CT_I64, told, 4)) return ct_device_fail(device, g->status, "%s", g->message);
-    if (all_leave) *all_leave = told[2] == -1;
-    if (value) *value = told[3];
-    if (!told[0] && (leaving || !told[1])) return CT_OK;
-    if (!told[0]) return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
-    const int failed = size - (int)told[0];
-    if (failed == rank) snprintf(failure.message, sizeof failure.message, "%s", ct_message(device));
-    if (!ct__group_tell(g, &failure, sizeof failure, failed))
-        return ct_device_fail(device, g->status, "%s", g->message);
+    } failure = { .status = status };
+    int64_t most[] = { status ? size - rank : 0, at, -(int64_t)at, value ? *value : 0 };
+    if (!status) g->told = false;
+    if (!ct__group_total(g, CT_I64, most, 4)) return g->status;
+    if (last) *last = (place)most[1];
+    if (value) *value = most[3];
+    if (!most[0] && most[1] == -most[2]) return CT_OK;
+    if (!most[0]) {
+        snprintf(g->message, sizeof g->message, "the processes of the group make different calls");
+        g->told = true;
+        return CT_EINVAL;
+    }
+    const int failed = size - (int)most[0];
+    if (!g->told) snprintf(prefix, sizeof prefix, "process %d of %d: ", rank, size);
+    snprintf(failure.message, sizeof failure.message, "%s%.460s", prefix, own);
+    if (!ct__group_tell(g, &failure, sizeof failure, failed)) return g->status;
     if (failed == rank) return status;
-    return ct_device_fail(device, (ct_status)failure.status, "process %d of %d: %.480s", failed, size,
-                          failure.message);
+    memcpy(g->message, failure.message, sizeof g->message);
+    g->told = true;
+    return (ct_status)failure.status;
+}
+
+/* The same for a device, which takes the message over. */
+static ct_status meet_on(ct_group *g, ct_device *device, ct_status status, place at, place *last,
+                         int64_t *value)
+{
+    status = meet(g, status, ct_message(device), at, last, value);
+    return g->status || (status && g->told) ? ct_device_fail(device, status, "%s", g->message) : status;
 }
 
 ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value)
 {
-    return ct__group_is_one(g) ? status : meet(g, device, status, false, NULL, value);
+    return ct__group_is_one(g) ? status : meet_on(g, device, status, WITHIN, NULL, value);
 }
 
 ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes)
 {
     if (ct__group_is_one(g)) return status;
-    status = meet(g, device, status, false, NULL, NULL);
+    status = meet_on(g, device, status, WITHIN, NULL, NULL);
     if (status || ct__group_tell(g, data, bytes, 0)) return status;
     return ct_device_fail(device, g->status, "%s", g->message);
 }
@@ -196,16 +217,41 @@ void ct__group_enter(ct_group *g)
 
 ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
 {
-    bool all_leave = false;
+    place last = AFTER_THE_CALL;
     if (ct__group_is_one(g) || --g->depth > 0) return status;
-    do status = meet(g, device, status, true, &all_leave, NULL);
-    while (!all_leave && !g->status);
+    do status = meet_on(g, device, status, AFTER_THE_CALL, &last, NULL);
+    while (last > AFTER_THE_CALL && !g->status);
     return status;
 }
+
+/* -- the program's own work ------------------------------------------------------------------------------ */
 
 ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
 {
     if (!g || (!data && bytes)) return CT_EINVAL;
-    if (!ct__group_is_one(g)) ct__group_tell(g, data, bytes, 0);
-    return g->status;
+    if (g->status || ct__group_is_one(g)) return g->status;
+    const ct_status status = meet(g, CT_OK, "", WITHIN, NULL, NULL);
+    if (!status) ct__group_tell(g, data, bytes, 0);
+    return status ? status : g->status;
+}
+
+ct_status ct_group_leave(ct_group *g, ct_status status, const char *message)
+{
+    place last = AFTER_THE_WORK;
+    if (!g) return CT_EINVAL;
+    if (g->status || ct__group_is_one(g)) return g->status ? g->status : status;
+    do status = meet(g, status, message ? message : "", AFTER_THE_WORK, &last, NULL);
+    while (last > AFTER_THE_WORK && !g->status);
+    return status;
+}
+
+ct_status ct_group_watch(ct_group *g, double seconds, ct_group_silence tell, void *context)
+{
+    if (!g || !(seconds > 0) || !tell) return CT_EINVAL;
+    if (g->status || ct__group_is_one(g)) return g->status;
+    if (!g->watch.heard) g->watch.heard = calloc((size_t)g->line[CT__ALL].size, sizeof *g->watch.heard);
+    if (!g->watch.heard) return CT_ENOMEM;
+    g->watch = (ct__watch){ &g->line[CT__ALL], seconds, tell, context, g->watch.heard };
+    for (int i = 0; i < CT__LINES; i++) g->line[i].watch = &g->watch;
+    return CT_OK;
 }

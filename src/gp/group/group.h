@@ -4,7 +4,8 @@
  * their status; if one has failed, all leave the call with its message. Messages are sent only after a
  * meeting at which no process had failed, and a process that fails after it still sends its messages. A
  * process that fails elsewhere returns early to ct__group_leave, the last meeting of each call, and waits
- * there for the others. */
+ * there for the others. If it fails between two calls, it waits in ct_group_leave, where the program's common
+ * work ends. */
 #ifndef CT_GP_GROUP_H
 #define CT_GP_GROUP_H
 
@@ -19,7 +20,9 @@ struct ct_group {
     bool started; /* ct_group_world has started MPI */
     int depth;    /* nesting of public calls */
     bool ahead;   /* for tests: all sweeps have room for two panels (grid.h) */
-    ct_status status;
+    ct__watch watch;
+    ct_status status; /* lost contact; nothing is sent any more */
+    bool told;        /* the last failure was another process's, and `message` names that */
     char message[512];
 };
 

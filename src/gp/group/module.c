@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "transport.h"
 
@@ -32,9 +33,9 @@ static int split(const ct__line *all, int colour, ct__line *part)
     return error ? error : keep(own, part);
 }
 
-static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started)
+static int open_lines(int communicator, bool world, int *without, ct__line line[CT__LINES], bool *started)
 {
-    int already = 0, ended = 0, level, rows = 1, all_fine = *fine, error = MPI_Initialized(&already);
+    int already = 0, ended = 0, level, rows = 1, lowest = INT_MAX, error = MPI_Initialized(&already);
     ct__line *all = &line[CT__ALL];
     MPI_Comm own;
     if (!error) error = MPI_Finalized(&ended);
@@ -43,8 +44,9 @@ static int open_lines(int communicator, bool world, bool *fine, ct__line line[CT
     *started = !already && !error;
     if (!error) error = MPI_Comm_dup(world ? MPI_COMM_WORLD : MPI_Comm_f2c(communicator), &own);
     if (!error) error = keep(own, all);
-    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &all_fine, 1, MPI_INT, MPI_MIN, own);
-    *fine = all_fine;
+    if (*without) lowest = all->rank;
+    if (!error) error = MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, own);
+    *without = lowest < all->size ? lowest : -1;
     for (int r = 1; r * r <= all->size; r++)
         if (all->size % r == 0) rows = r;
     const int cols = all->size / rows;
@@ -61,18 +63,97 @@ static void close_lines(ct__line line[CT__LINES], bool started)
     if (started) MPI_Finalize();
 }
 
+/* -- waiting --------------------------------------------------------------------------------------------- */
+
+enum {
+    CALL = 1,
+    ANSWER = 2,
+    TESTS = 64
+}; /* tags of empty messages; tests of a message to a look at the clock */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int say(const ct__line *all, int tag, int to)
+{
+    MPI_Request sent;
+    const int error = MPI_Isend(NULL, 0, MPI_BYTE, to, tag, MPI_Comm_f2c(all->communicator), &sent);
+    return error ? error : MPI_Request_free(&sent);
+}
+
+static int call_all(const ct__watch *w)
+{
+    int error = 0;
+    for (int r = 0; r < w->all->size && !error; r++)
+        if (!(w->heard[r] = r == w->all->rank)) error = say(w->all, CALL, r);
+    return error;
+}
+
+/* Answers all calls, and notes all answers. */
+static int listen(const ct__watch *w)
+{
+    const MPI_Comm comm = MPI_Comm_f2c(w->all->communicator);
+    for (;;) {
+        MPI_Status from;
+        int any = 0, error = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &any, &from);
+        if (error || !any) return error;
+        error = MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, from.MPI_TAG, comm, MPI_STATUS_IGNORE);
+        if (error) return error;
+        if (from.MPI_TAG == ANSWER)
+            w->heard[from.MPI_SOURCE] = true;
+        else if ((error = say(w->all, ANSWER, from.MPI_SOURCE)) != 0)
+            return error;
+    }
+}
+
+/* Tells who is silent, unless a lower process waits, too, and tells. */
+static void tell(const ct__watch *w)
+{
+    int *silent = w->heard, count = 0;
+    for (int r = 0; r < w->all->rank; r++)
+        if (w->heard[r]) return;
+    for (int r = 0; r < w->all->size; r++)
+        if (!w->heard[r]) silent[count++] = r;
+    if (count) w->tell(w->context, silent, count);
+}
+
+/* Calls a tenth of the time before it tells. */
+static int wait_for(const ct__watch *w, MPI_Request *message)
+{
+    enum { BEGUN, CALLED, TOLD } state = BEGUN;
+    double begin = 0, listened = 0;
+    int done = 0, error = 0;
+    if (!w) return MPI_Wait(message, MPI_STATUS_IGNORE);
+    for (unsigned test = 0;; test++) {
+        if (!error) error = MPI_Test(message, &done, MPI_STATUS_IGNORE);
+        if (error || done) return error;
+        if (test % TESTS) continue;
+        const double t = now();
+        if (!test) begin = t;
+        if (t - listened > 0.01) error = listen(w), listened = t;
+        if (!error && state == BEGUN && t - begin > 0.9 * w->seconds) error = call_all(w), state = CALLED;
+        if (state == CALLED && t - begin > w->seconds) tell(w), state = TOLD;
+    }
+}
+
 static int wait_all(ct__line *line)
 {
     int error = 0;
     for (int i = 0; i < line->messages; i++) {
         MPI_Request message;
         memcpy(&message, &line->message[i], sizeof message);
-        const int own = MPI_Wait(&message, MPI_STATUS_IGNORE);
+        const int own = wait_for(line->watch, &message);
         if (!error) error = own;
     }
     line->messages = 0;
     return error;
 }
+
+/* -- messages -------------------------------------------------------------------------------------------- */
 
 /* MPI's counts are int, so a large message is sent in pieces. Waits for all but the last. */
 static int broadcast(ct__line *line, void *data, size_t bytes, int root)
@@ -81,8 +162,10 @@ static int broadcast(ct__line *line, void *data, size_t bytes, int root)
     const MPI_Comm comm = MPI_Comm_f2c(line->communicator);
     char *at = data;
     int error = line->messages == CT__MOST_MESSAGES ? wait_all(line) : 0;
-    for (; bytes > CT__PIECE && !error; at += CT__PIECE, bytes -= CT__PIECE)
-        error = MPI_Bcast(at, CT__PIECE, MPI_BYTE, root, comm);
+    for (; bytes > CT__PIECE && !error; at += CT__PIECE, bytes -= CT__PIECE) {
+        error = MPI_Ibcast(at, CT__PIECE, MPI_BYTE, root, comm, &message);
+        if (!error) error = wait_for(line->watch, &message);
+    }
     if (!error) error = MPI_Ibcast(at, (int)bytes, MPI_BYTE, root, comm, &message);
     if (!error) memcpy(&line->message[line->messages++], &message, sizeof message);
     return error;
@@ -98,8 +181,10 @@ static int reduce(const ct__line *line, ct_dtype dtype, void *data, int64_t coun
     for (int64_t done = 0, some; done < count && !error; done += some) {
         some = count - done < CT__PIECE ? count - done : CT__PIECE;
         char *at = (char *)data + (size_t)done * size;
-        error = MPI_Reduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root,
-                           MPI_Comm_f2c(line->communicator));
+        MPI_Request message;
+        error = MPI_Ireduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root,
+                            MPI_Comm_f2c(line->communicator), &message);
+        if (!error) error = wait_for(line->watch, &message);
     }
     return error;
 }

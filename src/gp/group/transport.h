@@ -7,14 +7,28 @@
 #define CT__TRANSPORT_FILE   "libcotangent-mpi.so"
 #define CT__TRANSPORT_SYMBOL "ct__mpi_transport"
 
-enum { CT__TRANSPORT_VERSION = 2, CT__MOST_MESSAGES = 64 };
+enum { CT__TRANSPORT_VERSION = 3, CT__MOST_MESSAGES = 64 };
+
+struct ct__watch;
 
 /* A line: processes with an MPI communicator, as a Fortran handle, and its pending messages. */
 typedef struct ct__line {
     int communicator; /* 0: none */
     int rank, size, messages;
     uint64_t message[CT__MOST_MESSAGES];
+    struct ct__watch *watch; /* NULL: it waits without a word */
 } ct__line;
+
+/* What a process does that has waited for `seconds`: it calls all others, and those that wait answer, because
+ * only they listen. The others are silent: they compute, are stopped, or are gone. The lowest of those that
+ * wait tells, once for each wait. */
+typedef struct ct__watch {
+    const ct__line *all;
+    double seconds;
+    void (*tell)(void *context, const int *silent, int count);
+    void *context;
+    int *heard; /* [all->size]: whether a process has answered */
+} ct__watch;
 
 /* The lines of a process: all processes, as a grid as nearly square as possible with rows <= columns; the
  * processes of its grid row, in the order of their columns; those of its grid column. */
@@ -24,9 +38,9 @@ enum { CT__ALL, CT__ROW, CT__COLUMN, CT__LINES };
 typedef struct ct__transport {
     int version;
     /* Opens the lines of a communicator, a Fortran handle, or with `world` of MPI_COMM_WORLD. If MPI was not
-     * started, `world` starts it, *started is set, and `close` ends it. *fine becomes true only if it was on
-     * all processes. */
-    int (*open)(int communicator, bool world, bool *fine, ct__line line[CT__LINES], bool *started);
+     * started, `world` starts it, *started is set, and `close` ends it. *without: whether this process has no
+     * memory; it becomes the lowest rank of such a process, or -1. */
+    int (*open)(int communicator, bool world, int *without, ct__line line[CT__LINES], bool *started);
     void (*close)(ct__line line[CT__LINES], bool started);
     /* Begins to copy data from process `root` to the whole line; waits for the line's messages. */
     int (*broadcast)(ct__line *line, void *data, size_t bytes, int root);

@@ -1,6 +1,7 @@
 /* Kernel trees and their object: nodes, names of parameters, errors. */
 #include "kernel_tree.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,10 +141,14 @@ static void name_parameters(kernel_node *n, int number)
 
 ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, ...)
 {
+    /* numbers with a point in every locale */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), callers = uselocale(plain);
     va_list args;
     va_start(args, format);
     vsnprintf(k->message, sizeof k->message, format, args);
     va_end(args);
+    uselocale(callers);
+    if (plain) freelocale(plain);
     return status;
 }
 

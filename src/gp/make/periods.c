@@ -1,4 +1,4 @@
-/* From the periodograms of their columns. */
+/* From the periodograms of their columns; the rows bound them from below. */
 #include "periods.h"
 
 #include <math.h>
@@ -21,31 +21,37 @@ static bool is_set(const ct_param *p)
     return p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
 }
 
-/* The seasons of input `column`, and the shortest period that its rows can resolve, in its units. */
-static ct_status find(const ct_gp *gp, int64_t column, ct_season season[CT_SEASONS], int *count,
+/* Whether it may get a lower bound. */
+static bool is_open(const ct_param *p) { return !p->fixed && !(p->lower > 0); }
+
+/* The shortest period that the rows of input `column` can resolve, in its units, and with `seasons` its
+ * seasons. */
+static ct_status find(const ct_gp *gp, int64_t column, bool seasons, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
     double *x = ct__gp_doubles(gp->rows.X),
            *y = x ? ct__gp_doubles(gp->mean.trend ? gp->mean.trend->detrended : gp->target.y) : NULL;
     for (int64_t i = 0; y && i < gp->rows.n; i++) x[i] = x[i * gp->rows.d + column];
-    const ct_status s =
-        y ? ct__find_seasons(gp->device, gp->rows.n, x, y, season, count) : ct_last_status(gp->device);
+    ct_status s = y ? CT_OK : ct_last_status(gp->device);
+    if (!s && seasons) s = ct__find_seasons(gp->device, gp->rows.n, x, y, season, count);
     for (int k = 0; k < *count; k++) season[k].period *= gp->rows.scale[column];
-    *shortest = s ? 0 : gp->rows.scale[column] * ct__shortest_period(gp->rows.n, x);
+    if (!s) ct__shortest_period(gp->rows.n, x, shortest);
+    *shortest *= gp->rows.scale[column];
     free(x);
     free(y);
     return s;
 }
 
-/* Starts each period of the column that has no start or bound at a season that no other period has. Its lower
- * bound is what the rows can resolve; a shorter period would be an alias. */
-static ct_status begin(ct_gp *gp, int64_t column)
+/* Starts each period of the column that has no start or bound at a season that no other period has. The lower
+ * bound of one without is what the rows can resolve: a shorter period would be an alias. A start or an upper
+ * bound below that is left as it is. */
+static ct_status begin(ct_gp *gp, int64_t column, bool seasons)
 {
     ct_season season[CT_SEASONS];
     bool taken[CT_SEASONS] = { false };
     int count = 0;
     double shortest = 0;
-    const ct_status s = find(gp, column, season, &count, &shortest);
+    const ct_status s = find(gp, column, seasons, season, &count, &shortest);
     for (int64_t i = 0; i < gp->params.n_kernel && count; i++) {
         const ct_param *p = &gp->params.param[i];
         for (int k = 0; k < count && is_period(p, column) && is_set(p); k++)
@@ -53,9 +59,10 @@ static ct_status begin(ct_gp *gp, int64_t column)
     }
     for (int64_t i = 0, k = 0; i < gp->params.n_kernel; i++) {
         ct_param *p = &gp->params.param[i];
-        if (!is_period(p, column) || is_set(p)) continue;
+        if (!is_period(p, column) || !is_open(p)) continue;
         while (k < count && taken[k]) k++;
-        if (k < count) p->value = season[k++].period;
+        if (!is_set(p) && k < count) p->value = season[k++].period;
+        if (shortest > fmin(p->start_given ? p->value : INFINITY, p->upper)) continue;
         p->value = fmax(p->value, p->lower = shortest);
     }
     return s;
@@ -65,10 +72,13 @@ ct_status ct__gp_begin_periods(ct_gp *gp)
 {
     ct_status s = CT_OK;
     for (int64_t j = 0; j < gp->rows.d && !s; j++) {
-        bool any = false;
-        for (int64_t i = 0; i < gp->params.n_kernel; i++)
-            any = any || (is_period(&gp->params.param[i], j) && !is_set(&gp->params.param[i]));
-        if (any) s = begin(gp, j);
+        bool any = false, seasons = false;
+        for (int64_t i = 0; i < gp->params.n_kernel; i++) {
+            const ct_param *p = &gp->params.param[i];
+            any = any || (is_period(p, j) && is_open(p));
+            seasons = seasons || (is_period(p, j) && !is_set(p));
+        }
+        if (any) s = begin(gp, j, seasons);
     }
     return s;
 }

@@ -7,12 +7,14 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX || (unsigned)dtype > CT_F32) return UINT64_MAX;
     uint64_t size = dtype == CT_F32 ? 4 : 8, rows = (uint64_t)n, cols = (uint64_t)d;
     if (rows && (cols + 64) > UINT64_MAX / 64 / rows) return UINT64_MAX;
-    /* a packed triangle or a small square, and the larger of two panels: the sweep's, and that of contraction
-     * or prediction */
-    ct_shape matrix = fitting && n <= CT__SQUARE ? ct_shape2(n, n) : ct__packed_shape(n);
-    uint64_t triangle = (uint64_t)matrix.dim[0] * (uint64_t)matrix.dim[1];
+    /* a packed triangle, or a small square, whose largest a few more points need, too; and the larger of two
+     * panels: the sweep's, and that of contraction or prediction */
+    ct_shape packed = ct__packed_shape(n);
+    uint64_t triangle = (uint64_t)packed.dim[0] * (uint64_t)packed.dim[1];
+    uint64_t side = rows < CT__SQUARE ? rows : CT__SQUARE;
+    if (fitting && triangle < side * side) triangle = side * side;
     uint64_t pivots = rows <= 300 ? 128 : rows <= 1500 ? 192 : 384, sweep = (rows + 4 * pivots) * pivots;
-    uint64_t panel = fitting ? 0 : rows * (uint64_t)ct__packed_panel(n, dtype);
+    uint64_t panel = fitting ? 0 : ct__packed_panel_most(n, dtype);
     return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
 }
 

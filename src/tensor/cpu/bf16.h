@@ -1,5 +1,5 @@
-/* What the products of bf16 share: packing, the search for subnormals, what becomes of a tile, and AMX's
- * registers. */
+/* What the products of bf16 share: packing, the search for subnormals, how a finished tile is written, and
+ * AMX's registers. */
 #ifndef CT_TENSOR_CPU_BF16_H
 #define CT_TENSOR_CPU_BF16_H
 
@@ -10,8 +10,6 @@
 #include "kernel/vmath.h"
 
 #define UNROLL _Pragma("GCC unroll 8")
-/* of what CT__BF16 and CT__AMX share */
-#define VECTORS __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 
 enum {
     LANES = 16,
@@ -23,7 +21,7 @@ enum {
     BIAS = 127,
 };
 
-/* What becomes of a sum: it is stored to c, added to c, rounded to C, or added to D and rounded to C. */
+/* How a sum is written: it is stored to c, added to c, rounded to C, or added to D and rounded to C. */
 typedef enum ending { STORE, ADD, ROUND, ADD_AND_ROUND } ending;
 
 /* A tile of the result, rows x cols, of f32 at c or of the dtype at C. */
@@ -40,14 +38,14 @@ typedef struct place {
 } place;
 
 /* As ct__from_half */
-VECTORS CT__INLINE __m512 widened(ct_dtype dtype, __m256i x)
+CT__VECTORS CT__INLINE __m512 widened(ct_dtype dtype, __m256i x)
 {
     if (dtype == CT_F16) return _mm512_cvtph_ps(x);
     return (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16);
 }
 
 /* As ct__to_half: to bf16, in the upper halves of words, whose lower halves are arbitrary; to either dtype */
-VECTORS CT__INLINE __m512i upper_halves(__m512 x)
+CT__VECTORS CT__INLINE __m512i upper_halves(__m512 x)
 {
     const __m512i u = (__m512i)x, odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1)),
                   up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd),
@@ -55,14 +53,14 @@ VECTORS CT__INLINE __m512i upper_halves(__m512 x)
     return _mm512_mask_mov_epi32(up, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), quiet);
 }
 
-VECTORS CT__INLINE __m256i rounded(ct_dtype dtype, __m512 x)
+CT__VECTORS CT__INLINE __m256i rounded(ct_dtype dtype, __m512 x)
 {
     if (dtype == CT_F16) return _mm512_cvtps_ph(x, 0);
     return _mm512_cvtepi32_epi16(_mm512_srli_epi32(upper_halves(x), 16));
 }
 
-VECTORS CT__INLINE void finish_as(const ending end, const int vectors, const float *sum, int64_t ld,
-                                  const place *to)
+CT__VECTORS CT__INLINE void finish_as(const ending end, const int vectors, const float *sum, int64_t ld,
+                                      const place *to)
 {
     const __mmask16 last = (__mmask16)(0xffff >> (vectors * LANES - to->cols));
     for (int64_t r = 0; r < to->rows; r++) UNROLL for (int v = 0; v < vectors; v++)
@@ -83,7 +81,7 @@ VECTORS CT__INLINE void finish_as(const ending end, const int vectors, const flo
 }
 
 /* Finishes the sums of a tile. Callers pass a constant `vectors`. */
-VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, const place *to)
+CT__VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, const place *to)
 {
     switch (to->end) {
     case STORE: finish_as(STORE, vectors, sum, ld, to); break;
@@ -93,9 +91,9 @@ VECTORS CT__INLINE void finish(const int vectors, const float *sum, int64_t ld, 
     }
 }
 
-/* What is still to be prefetched: `rows` rows of `length` elements, `step` elements apart, a line for every
- * `gap` elements, `share` lines at a time. Few at a time, between the products, they delay no load of a
- * product. */
+/* Pending prefetches, spread between the products so that they delay no load: `rows` rows of `length`
+ * elements, `step` elements apart. There is one for every `gap` elements, and `share` are issued at a
+ * time. */
 typedef struct lookahead {
     const uint16_t *x;
     int64_t rows, step, length, gap, share, at;
@@ -117,14 +115,14 @@ typedef uint32_t word __attribute__((may_alias, aligned(2)));
 typedef uint16_t element __attribute__((may_alias));
 
 /* The smallest |x| - 1 of elements, as bits: zeros wrap to the largest. */
-VECTORS CT__INLINE __m512i smallest(__m512i least, const void *x)
+CT__VECTORS CT__INLINE __m512i smallest(__m512i least, const void *x)
 {
     const __m512i size = _mm512_and_si512(_mm512_loadu_si512(x), _mm512_set1_epi16(0x7fff));
     return _mm512_min_epu16(least, _mm512_sub_epi16(size, _mm512_set1_epi16(1)));
 }
 
 /* The biased exponent of that element; 0 if it is subnormal. */
-VECTORS CT__INLINE int exponent_of(__m512i smallest)
+CT__VECTORS CT__INLINE int exponent_of(__m512i smallest)
 {
     uint16_t x[2 * LANES], least = UINT16_MAX;
     _mm512_storeu_si512(x, smallest);
@@ -133,7 +131,7 @@ VECTORS CT__INLINE int exponent_of(__m512i smallest)
 }
 
 /* The smallest biased exponent of the nonzero elements; 0 if one is subnormal. */
-VECTORS static inline int least_exponent(int64_t words, const uint32_t *packed)
+CT__VECTORS static inline int least_exponent(int64_t words, const uint32_t *packed)
 {
     __m512i least = _mm512_set1_epi16(-1);
     for (int64_t i = 0; i < words; i += LANES) least = smallest(least, packed + i);
@@ -142,8 +140,8 @@ VECTORS static inline int least_exponent(int64_t words, const uint32_t *packed)
 
 /* Packs x (depth x n, strides ds and xs, one of them 1) into `to` (pairs x width), one word for each pair of
  * neighbours along the depth, padded with zeros. */
-VECTORS static inline void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs, int64_t depth,
-                                int64_t n, int64_t width, uint32_t *to)
+CT__VECTORS static inline void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs,
+                                    int64_t depth, int64_t n, int64_t width, uint32_t *to)
 {
     const int64_t whole = depth / 2;
     if (xs == 1)

@@ -1,23 +1,22 @@
-/* The gradients of a strip of covariance_tile.h: K̄ contracted with the derivatives of K. */
+/* Vector code: the gradients of a strip of covariance_tile.h: K̄ contracted with the derivatives of K. */
 
-typedef double NAME(sums)
-    __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef double lane_sums __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 /* Adds a vector to the L partial sums of an element of theta_bar. */
-TARGET CT__INLINE void NAME(add)(double *sums, NAME(vec) v)
+CT__INLINE void add_lanes(double *sums, vec v)
 {
-    *(NAME(sums) *)(void *)sums += __builtin_convertvector(v, NAME(sums));
+    *(lane_sums *)(void *)sums += __builtin_convertvector(v, lane_sums);
 }
 
 /* Σ a_j b_j as L partial sums, one for each lane */
-TARGET CT__INLINE NAME(vec) NAME(dot)(const T *a, const T *b, int64_t m)
+CT__INLINE vec dot_lanes(const T *a, const T *b, int64_t m)
 {
-    NAME(vec) sum = { 0 };
+    vec sum = { 0 };
     for (int64_t j = 0; j < m; j += L) sum = MAD(LOAD(a + j), LOAD(b + j), sum);
     return sum;
 }
 
-TARGET CT__INLINE T NAME(total)(NAME(vec) v)
+CT__INLINE T total(vec v)
 {
     for (int half = L / 2; half; half /= 2)
         for (int l = 0; l < half; l++) v[l] += v[l + half];
@@ -25,13 +24,13 @@ TARGET CT__INLINE T NAME(total)(NAME(vec) v)
 }
 
 /* leaf_bar for one row, pair by pair, safe from overflow and underflow of the terms (as `careful`). */
-static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                              const T *g, double *theta_bar, double *x_bar)
+static void careful_bar(const plan *p, const ct_cov_node *n, const T *x, const T *z, int64_t m, const T *g,
+                        double *theta_bar, double *x_bar)
 {
     const double far = sqrt(CT__FAR(F64));
     for (int32_t k = 0; k < n->n_dims; k++) {
         const int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k, 0);
+        const double a = x[d * p->x_col], l = lengthscale_of(p, n, k, 0);
         double by_x = 0, by_l = 0, by_p = 0;
         for (int64_t j = 0; j < m; j++) {
             const double b = z[d * p->z_row + j], g_j = g[j];
@@ -40,7 +39,7 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
             if (n->geometry == CT_SINE) {
                 const double period = p->theta[n->extra], turns = (a - b) / period;
                 double square, slope;
-                NAME(sines)(turns, &square, &slope);
+                safe_sines(turns, &square, &slope);
                 slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
                 by_x += slope;
                 by_l -= 2 * g_j * (square / l / l) / l;
@@ -69,40 +68,37 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
  * length_bar has an entry for each active column, x_bar for each row's coordinates; either may be NULL. */
 
 /* CT_DISTANCE and CT_DIFFER over `dims` active columns from the k-th on. */
-TARGET CT__INLINE void NAME(distance_bar)(const int dims, const bool differ, const NAME(plan) * p,
-                                          const ct_cov_node *n, int32_t k, const strip *t, const T *g,
-                                          double *length_bar, double *x_bar)
+CT__INLINE void distance_bar(const int dims, const bool differ, const plan *p, const ct_cov_node *n,
+                             int32_t k, const strip *t, const T *g, double *length_bar, double *x_bar)
 {
     const T *weight = p->weight + (n->dims + k) * p->lanes;
     const int32_t *d = p->dims + n->dims + k;
-    NAME(vec) by_l[4] = { 0 };
+    vec by_l[4] = { 0 };
     for (int64_t r = 0; r < t->rows; r++, g += t->width) {
-        const T *x = NAME(point)(p, t->i + r), *b[4];
-        NAME(vec) a[4], by_x[4] = { 0 };
+        const T *x = point(p, t->i + r), *b[4];
+        vec a[4], by_x[4] = { 0 };
         UNROLL for (int i = 0; i < dims; i++)
         {
-            a[i] = NAME(spread)(p, x + d[i] * p->x_col);
+            a[i] = spread(p, x + d[i] * p->x_col);
             b[i] = p->z + d[i] * p->z_row + t->j;
         }
         for (int64_t j = 0; j < t->width; j += L) UNROLL for (int i = 0; i < dims; i++)
             {
-                const NAME(vec) difference = NAME(apart)(differ, a[i], LOAD(b[i] + j)),
-                                h = LOAD(g + j) * difference;
+                const vec difference = apart(differ, a[i], LOAD(b[i] + j)), h = LOAD(g + j) * difference;
                 by_l[i] = MAD(h, difference, by_l[i]);
                 if (x_bar) by_x[i] += h;
             }
-        for (int i = 0; i < dims && x_bar; i++)
-            x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
+        for (int i = 0; i < dims && x_bar; i++) x_bar[r * p->q->d + d[i]] += weight[i] * (2 * total(by_x[i]));
     }
-    for (int i = 0; i < dims && length_bar; i++) NAME(add)
-    (length_bar + (k + i) * L, -(T)CT_COV_POWER(n->geometry) * NAME(spread)(p, weight + i * p->lanes) /
-                                   NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
+    for (int i = 0; i < dims && length_bar; i++)
+        add_lanes(length_bar + (k + i) * L, -(T)CT_COV_POWER(n->geometry) * spread(p, weight + i * p->lanes) /
+                                                spread(p, p->theta + (n->lengthscale + k + i) * p->lanes) *
+                                                by_l[i]);
 }
 
 /* CT_SINE and CT_DOT over the k-th active column of one row. */
-TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
-                                      const T *z, int64_t m, NAME(node_space) * w, const T *g,
-                                      double *theta_bar, double *length_bar, double *x_bar)
+CT__INLINE void turn_bar(const plan *p, const ct_cov_node *n, int32_t k, const T *x, const T *z, int64_t m,
+                         node_space *w, const T *g, double *theta_bar, double *length_bar, double *x_bar)
 {
     const int64_t d = p->dims[n->dims + k];
     const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
@@ -112,7 +108,7 @@ TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n
         T *restrict square = w->value, *restrict slope = w->extra_slope;
         for (int64_t j = 0; j < m; j++)
             FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], FUSED);
-        by_l = NAME(total)(NAME(dot)(g, square, m));
+        by_l = total(dot_lanes(g, square, m));
         for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
 #pragma omp simd reduction(+ : by_x, by_p)
         for (int64_t j = 0; j < m; j++) {
@@ -132,57 +128,57 @@ TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n
     if (x_bar) x_bar[d] += weight * by_x;
 }
 
-TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
-                                      NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar)
+CT__INLINE void leaf_bar(const plan *p, const ct_cov_node *n, const strip *t, node_space *w, const T *y_bar,
+                         double *theta_bar, double *x_bar)
 {
     const int geometry = n->geometry;
     const int64_t m = t->rows * t->width;
     T *restrict g = w->slope;
     if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
-        NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w->extra_slope, m));
+        add_lanes(theta_bar + n->extra * L, dot_lanes(y_bar, w->extra_slope, m));
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
     const bool scaled = theta_bar && n->lengthscale >= 0;
-    if (scaled && !n->ard && !w->wild) NAME(add)
-    (theta_bar + n->lengthscale * L, -(T)CT_COV_POWER(geometry) /
-                                         NAME(spread)(p, p->theta + n->lengthscale * p->lanes) *
-                                         NAME(dot)(g, w->s, m));
+    if (scaled && !n->ard && !w->wild)
+        add_lanes(theta_bar + n->lengthscale * L, -(T)CT_COV_POWER(geometry) /
+                                                      spread(p, p->theta + n->lengthscale * p->lanes) *
+                                                      dot_lanes(g, w->s, m));
     double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale * L : NULL;
     if (!w->wild && !length_bar && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
     if (!w->wild && (geometry == CT_DISTANCE || geometry == CT_DIFFER)) {
         int32_t k = 0;
         const bool differ = geometry == CT_DIFFER;
         for (; k + 4 <= n->n_dims && !differ; k += 4)
-            NAME(distance_bar)(4, false, p, n, k, t, g, length_bar, x_bar);
-        for (; k < n->n_dims && !differ; k++) NAME(distance_bar)(1, false, p, n, k, t, g, length_bar, x_bar);
-        for (; k < n->n_dims && length_bar; k++) NAME(distance_bar)(1, true, p, n, k, t, g, length_bar, NULL);
+            distance_bar(4, false, p, n, k, t, g, length_bar, x_bar);
+        for (; k < n->n_dims && !differ; k++) distance_bar(1, false, p, n, k, t, g, length_bar, x_bar);
+        for (; k < n->n_dims && length_bar; k++) distance_bar(1, true, p, n, k, t, g, length_bar, NULL);
         return;
     }
     for (int64_t r = 0; r < t->rows; r++, g += t->width) {
-        const T *x = NAME(point)(p, t->i + r), *z = p->z + t->j;
+        const T *x = point(p, t->i + r), *z = p->z + t->j;
         double *at = x_bar ? x_bar + r * p->q->d : NULL;
-        if (w->wild) NAME(careful_bar)(p, n, x, z, t->width, g, theta_bar, at);
+        if (w->wild) careful_bar(p, n, x, z, t->width, g, theta_bar, at);
         for (int32_t k = 0; k < n->n_dims && !w->wild; k++)
-            NAME(turn_bar)(p, n, k, x, z, t->width, w, g, theta_bar, length_bar, at);
+            turn_bar(p, n, k, x, z, t->width, w, g, theta_bar, length_bar, at);
     }
 }
 
 /* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and x_bar[rows][d], unless they are
  * NULL. */
-TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, const T *K_bar,
-                                   double *theta_bar, double *x_bar)
+static void strip_bar(const plan *p, node_space *w, const strip *t, const T *K_bar, double *theta_bar,
+                      double *x_bar)
 {
     const int64_t m = t->rows * t->width;
     int root = p->n_nodes - 1;
-    NAME(values)(p, w, t, w[root].value, true);
+    node_values(p, w, t, w[root].value, true);
     w[root].y_bar = K_bar;
     for (int k = root; k >= 0; k--) {
         const ct_cov_node *n = &p->nodes[k];
         const T *y_bar = w[k].y_bar;
         switch (n->code) {
         case CT_COV_CONSTANT: {
-            NAME(vec) sum = { 0 };
+            vec sum = { 0 };
             for (int64_t j = 0; j < m; j += L) sum += LOAD(y_bar + j);
-            if (theta_bar) NAME(add)(theta_bar + n->extra * L, sum);
+            if (theta_bar) add_lanes(theta_bar + n->extra * L, sum);
             break;
         }
         case CT_COV_WHITE:
@@ -190,12 +186,12 @@ TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, c
                 if (holds(t, t->i + r)) theta_bar[n->extra * L] += y_bar[r * t->width + t->i + r - t->j];
             break;
         case CT_COV_INDEX:
-            if (theta_bar) NAME(index_bars)(p, n, t, y_bar, theta_bar);
+            if (theta_bar) index_bars(p, n, t, y_bar, theta_bar);
             break;
         case CT_COV_SCALE: {
-            if (theta_bar) NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w[n->right].value, m));
+            if (theta_bar) add_lanes(theta_bar + n->extra * L, dot_lanes(y_bar, w[n->right].value, m));
             T *restrict b = w[n->right].bar;
-            const NAME(vec) v = NAME(spread)(p, p->theta + n->extra * p->lanes);
+            const vec v = spread(p, p->theta + n->extra * p->lanes);
             for (int64_t j = 0; j < m; j += L) VEC(b + j) = v * LOAD(y_bar + j);
             w[n->right].y_bar = b;
             break;
@@ -210,7 +206,7 @@ TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, c
             w[n->right].y_bar = b;
             break;
         }
-        default: NAME(leaf_bar)(p, n, t, &w[k], y_bar, theta_bar, x_bar);
+        default: leaf_bar(p, n, t, &w[k], y_bar, theta_bar, x_bar);
         }
     }
 }

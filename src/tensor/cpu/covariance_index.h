@@ -1,20 +1,19 @@
-/* Strips of levels, for each type and instruction set: CT_COV_CATEGORY of one column, and CT_COV_INDEX. */
+/* Vector code: strips of levels, CT_COV_CATEGORY of one column, and CT_COV_INDEX. */
 
 /* CT_COV_CATEGORY of one column, with δ = [x ≠ z]: s = w δ, so one exponential serves all pairs, and
  * k = δ e⁻ʷ + (1 - δ) is exact. False if the weight is out of range. */
-TARGET CT__INLINE bool NAME(one_category)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
-                                          NAME(node_space) * w, T *value)
+CT__INLINE bool one_category(const plan *p, const ct_cov_node *n, const strip *t, node_space *w, T *value)
 {
     const int64_t column = p->dims[n->dims];
-    const NAME(vec) weight = NAME(spread)(p, p->weight + n->dims * p->lanes);
-    NAME(vec) e = { 0 };
+    const vec weight = spread(p, p->weight + n->dims * p->lanes);
+    vec e = { 0 };
     bool good = true;
     for (int l = 0; l < L; l++) e[l] = FN(ct__exp)(-weight[l], FUSED), good = good && weight[l] == weight[l];
     for (int64_t r = 0, at = 0; r < t->rows && good; r++) {
-        const NAME(vec) x = NAME(spread)(p, NAME(point)(p, t->i + r) + column * p->x_col);
+        const vec x = spread(p, point(p, t->i + r) + column * p->x_col);
         const T *z = p->z + column * p->z_row + t->j;
         for (int64_t j = 0; j < t->width; j += L, at += L) {
-            const NAME(vec) d = NAME(apart)(true, x, LOAD(z + j)), y = MAD(d, e, 1 - d);
+            const vec d = apart(true, x, LOAD(z + j)), y = MAD(d, e, 1 - d);
             VEC(w->s + at) = weight * d;
             VEC(value + at) = y;
             VEC(w->slope + at) = -y;
@@ -23,56 +22,55 @@ TARGET CT__INLINE bool NAME(one_category)(const NAME(plan) * p, const ct_cov_nod
     return good;
 }
 
-#define INDEX(name) NAME(index_##name)
+#define INDEX(name) index_##name
 #define INDEX_FN    CT__INLINE
 #include "tensor/covariance_index.h"
 #undef INDEX
 #undef INDEX_FN
 
-CT__INLINE int NAME(slots)(const ct_cov_node *n) { return n->levels + 2; }
+CT__INLINE int slot_count(const ct_cov_node *n) { return n->levels + 2; }
 
 /* Fills the table B and the slots of z's rows. */
-static void NAME(tabulate)(const NAME(plan) * p, const ct_cov_node *n, const NAME(codes) * c)
+static void tabulate(const plan *p, const ct_cov_node *n, const level_codes *c)
 {
-    const int slots = NAME(slots)(n);
+    const int slots = slot_count(n);
     const T *W = p->theta + n->extra, *code = p->z + p->dims[n->dims] * p->z_row;
     for (int i = 0; i < slots * slots; i++)
-        c->table[i] = NAME(index_value)(W, n->levels, n->degree, i / slots, i % slots);
-    for (int64_t j = 0; j < p->z_row; j++) c->slot[j] = NAME(index_slot)(code[j], n->levels);
+        c->table[i] = index_value(W, n->levels, n->degree, i / slots, i % slots);
+    for (int64_t j = 0; j < p->z_row; j++) c->slot[j] = index_slot(code[j], n->levels);
 }
 
-CT__INLINE int NAME(row_slot)(const NAME(plan) * p, const ct_cov_node *n, int64_t i)
+CT__INLINE int row_slot(const plan *p, const ct_cov_node *n, int64_t i)
 {
-    return NAME(index_slot)(NAME(point)(p, i)[p->dims[n->dims] * p->x_col], n->levels);
+    return index_slot(point(p, i)[p->dims[n->dims] * p->x_col], n->levels);
 }
 
-TARGET CT__INLINE void NAME(index)(const NAME(plan) * p, const ct_cov_node *n, const strip *t, T *restrict y)
+CT__INLINE void index_strip(const plan *p, const ct_cov_node *n, const strip *t, T *restrict y)
 {
-    const NAME(codes) *c = &p->codes[n - p->nodes];
+    const level_codes *c = &p->codes[n - p->nodes];
     for (int64_t r = 0; r < t->rows; r++) {
-        const T *row = c->table + NAME(row_slot)(p, n, t->i + r) * NAME(slots)(n);
-        const NAME(count) *slot = c->slot + t->j;
+        const T *row = c->table + row_slot(p, n, t->i + r) * slot_count(n);
+        const integer *slot = c->slot + t->j;
         for (int64_t j = 0; j < t->width; j++) y[r * t->width + j] = row[slot[j]];
     }
 }
 
 /* B̄_ab = Σ ȳ over the pairs in slots a and b; all pairs of a row have the same a. Each sum is kept as four
  * partial sums, so that an addition need not wait for the previous one. */
-TARGET CT__INLINE void NAME(index_bars)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
-                                        const T *y_bar, double *theta_bar)
+CT__INLINE void index_bars(const plan *p, const ct_cov_node *n, const strip *t, const T *y_bar,
+                           double *theta_bar)
 {
     const T *W = p->theta + n->extra;
     T sums[4 * (CT_COV_MOST_LEVELS + 2)];
     for (int64_t r = 0; r < t->rows; r++, y_bar += t->width) {
-        const NAME(count) *slot = p->codes[n - p->nodes].slot + t->j;
-        const int a = NAME(row_slot)(p, n, t->i + r);
-        memset(sums, 0, 4 * (size_t)NAME(slots)(n) * sizeof *sums);
+        const integer *slot = p->codes[n - p->nodes].slot + t->j;
+        const int a = row_slot(p, n, t->i + r);
+        memset(sums, 0, 4 * (size_t)slot_count(n) * sizeof *sums);
         for (int64_t j = 0; j < t->width; j += 4)
             UNROLL for (int k = 0; k < 4; k++) sums[4 * slot[j + k] + k] += y_bar[j + k];
         for (int b = 0; b <= n->levels; b++) {
             const T *s = sums + 4 * b, h = (s[0] + s[1]) + (s[2] + s[3]);
-            if (h != 0)
-                NAME(index_bar)(W, n->levels, n->degree, a, b, (double)h, theta_bar + n->extra * L, L);
+            if (h != 0) index_bar(W, n->levels, n->degree, a, b, (double)h, theta_bar + n->extra * L, L);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Strips of covariance matrices, for each type and instruction set (each_isa.h).
+/* Vector code: strips of covariance matrices.
  *
  * An array of a node holds one number for each pair of a strip, at most CT__COV_WIDTH, and stays in the
  * first-level cache. Several short rows share a strip, so that loops over its pairs stay long. A strip's
@@ -6,27 +6,35 @@
 
 /* An integer as wide as T, so that comparisons can be counted in vectors. */
 #if F64
-typedef int64_t NAME(count);
+typedef int64_t integer;
 #else
-typedef int32_t NAME(count);
+typedef int32_t integer;
 #endif
 
 /* A thread's workspace for one node: five arrays, in whole cache lines. */
-typedef struct NAME(node_space) {
+typedef struct node_space {
     T value[CT__COV_WIDTH], slope[CT__COV_WIDTH], extra_slope[CT__COV_WIDTH], s[CT__COV_WIDTH],
         bar[CT__COV_WIDTH];
     alignas(64) const T *y_bar; /* the cotangent of value */
     bool wild;                  /* some s, or a term of it, is out of range */
-} NAME(node_space);
+} node_space;
 
 /* For a CT_COV_INDEX node: the table B, and the slot of each row of z. */
-typedef struct NAME(codes) {
+typedef struct level_codes {
     T *table;
-    NAME(count) * slot;
-} NAME(codes);
+    integer *slot;
+} level_codes;
 
-typedef struct NAME(plan) {
-    problem *q;
+/* Rows [i, i + rows) and columns [j, j + width): pair (r, c) has number r * width + c. */
+typedef struct strip {
+    int64_t i, rows, j, width;
+} strip;
+
+/* Whether t contains the diagonal element of row i */
+static inline bool holds(const strip *t, int64_t i) { return i >= t->j && i < t->j + t->width; }
+
+typedef struct plan {
+    ct__cov_problem *q;
     const ct_cov_node *nodes;
     const int32_t *dims;
     int n_nodes;
@@ -38,51 +46,51 @@ typedef struct NAME(plan) {
      * if outside CT__STEEP's range, which makes s NaN and so leads to `careful`. norm: for each node that
      * computes distances from products, its Σ w z_j² in `norms`; else NULL. */
     T *theta, *weight, *z, *norms, **norm;
-    NAME(codes) * codes; /* of each node; set for CT_COV_INDEX only */
-    T *u, *v;            /* the vectors of K̄, or NULL */
+    level_codes *codes; /* of each node; set for CT_COV_INDEX only */
+    T *u, *v;           /* the vectors of K̄, or NULL */
     /* For each thread: `space` of every node, and x_bar of a block of rows. For each block of rows:
      * theta_bar, L partial sums of each parameter. */
-    NAME(node_space) * space;
+    node_space *space;
     double *theta_bar, *x_bar;
     T *A; /* for Gaussians: a packed lower triangle of n + 1 rows */
-} NAME(plan);
+} plan;
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
-CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x + i * p->x_row; }
+CT__INLINE const T *point(const plan *p, int64_t i) { return p->x + i * p->x_row; }
 
 /* Loads an element of theta, weight or x: one number broadcast to all lanes, or each lane's own member's */
-TARGET CT__INLINE NAME(vec) NAME(spread)(const NAME(plan) * p, const T *x)
+CT__INLINE vec spread(const plan *p, const T *x)
 {
-    const NAME(vec) zero = { 0 };
-    return p->lanes == 1 ? (NAME(vec))(*x - zero) : LOAD(x);
+    const vec zero = { 0 };
+    return p->lanes == 1 ? (vec)(*x - zero) : LOAD(x);
 }
 
 /* δ = x - z, or for CT_DIFFER δ = [x ≠ z]; NaN if x or z is */
-TARGET CT__INLINE NAME(vec) NAME(apart)(const bool differ, NAME(vec) x, NAME(vec) z)
+CT__INLINE vec apart(const bool differ, vec x, vec z)
 {
-    return differ ? 0 * (x - z) - __builtin_convertvector(x != z, NAME(vec)) : x - z;
+    return differ ? 0 * (x - z) - __builtin_convertvector(x != z, vec) : x - z;
 }
 
 /* s_j = Σ w δ_j² over `dims` active columns from the k-th on; for k > 0 added to s_j */
-TARGET CT__INLINE void NAME(squares)(const int dims, const bool differ, const NAME(plan) * p,
-                                     const ct_cov_node *n, int32_t k, const T *x, const T *z, int64_t m, T *s)
+CT__INLINE void add_squares(const int dims, const bool differ, const plan *p, const ct_cov_node *n, int32_t k,
+                            const T *x, const T *z, int64_t m, T *s)
 {
-    const NAME(vec) zero = { 0 };
-    NAME(vec) a[4], w[4];
+    const vec zero = { 0 };
+    vec a[4], w[4];
     const T *b[4];
     UNROLL for (int i = 0; i < dims; i++)
     {
         const int64_t d = p->dims[n->dims + k + i];
-        a[i] = NAME(spread)(p, x + d * p->x_col);
-        w[i] = n->ard ? NAME(spread)(p, p->weight + (n->dims + k + i) * p->lanes) : (NAME(vec))(1 - zero);
+        a[i] = spread(p, x + d * p->x_col);
+        w[i] = n->ard ? spread(p, p->weight + (n->dims + k + i) * p->lanes) : (vec)(1 - zero);
         b[i] = z + d * p->z_row;
     }
     for (int64_t j = 0; j < m; j += L) {
-        NAME(vec) sum = k ? LOAD(s + j) : zero;
+        vec sum = k ? LOAD(s + j) : zero;
         UNROLL for (int i = 0; i < dims; i++)
         {
-            const NAME(vec) difference = NAME(apart)(differ, a[i], LOAD(b[i] + j));
+            const vec difference = apart(differ, a[i], LOAD(b[i] + j));
             sum = MAD(difference * difference, w[i], sum);
         }
         VEC(s + j) = sum;
@@ -90,26 +98,25 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const bool differ, const NA
 }
 
 /* s_j = Σ w δ_j² from differences: exactly zero for equal points, and without cancellation for near ones */
-TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
-                                         int64_t m, T *s)
+CT__INLINE void set_differences(const plan *p, const ct_cov_node *n, const T *x, const T *z, int64_t m, T *s)
 {
     int32_t k = 0;
     const bool differ = n->geometry == CT_DIFFER;
-    for (; k + 4 <= n->n_dims && !differ; k += 4) NAME(squares)(4, false, p, n, k, x, z, m, s);
-    for (; k < n->n_dims && !differ; k++) NAME(squares)(1, false, p, n, k, x, z, m, s);
-    for (; k < n->n_dims; k++) NAME(squares)(1, true, p, n, k, x, z, m, s);
+    for (; k + 4 <= n->n_dims && !differ; k += 4) add_squares(4, false, p, n, k, x, z, m, s);
+    for (; k < n->n_dims && !differ; k++) add_squares(1, false, p, n, k, x, z, m, s);
+    for (; k < n->n_dims; k++) add_squares(1, true, p, n, k, x, z, m, s);
 }
 
 /* The same from products, s_j = Σ w x² + Σ w z_j² - 2 Σ w x z_j, if that is at least a quarter of the first
  * two terms: then cancellation costs at most two bits. Nearer points, and overflow, use differences. */
-TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
-                                       int64_t m, T *s, const T *norm)
+CT__INLINE void set_distances(const plan *p, const ct_cov_node *n, const T *x, const T *z, int64_t m, T *s,
+                              const T *norm)
 {
     enum { STEP = 8 };
-    const NAME(vec) zero = { 0 };
+    const vec zero = { 0 };
     T size = 0;
     for (int32_t k = 0; k < n->n_dims; k += STEP) {
-        NAME(vec) a[STEP];
+        vec a[STEP];
         const T *b[STEP];
         for (int32_t i = 0; i < STEP; i++) {
             int32_t at = k + i < n->n_dims ? k + i : n->n_dims - 1;
@@ -120,7 +127,7 @@ TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *
             size += w * u * u;
         }
         for (int64_t j = 0; j < m; j += L) {
-            NAME(vec) sum = k ? LOAD(s + j) : zero;
+            vec sum = k ? LOAD(s + j) : zero;
             UNROLL for (int i = 0; i < STEP; i++) sum = MAD(a[i], LOAD(b[i] + j), sum);
             VEC(s + j) = sum;
         }
@@ -132,26 +139,26 @@ TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *
         near += s[j] < 0;
     }
     if (near > m / 4)
-        NAME(differences)(p, n, x, z, m, s);
+        set_differences(p, n, x, z, m, s);
     else
         for (int64_t j = 0; j < m && near; j++)
-            if (s[j] < 0) NAME(differences)(p, n, x, z + j / L * L, L, s + j / L * L);
+            if (s[j] < 0) set_differences(p, n, x, z + j / L * L, L, s + j / L * L);
 }
 
-static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, int64_t lane)
+static double lengthscale_of(const plan *p, const ct_cov_node *n, int32_t k, int64_t lane)
 {
     return n->lengthscale < 0 ? 1 : (double)p->theta[(n->lengthscale + (n->ard ? k : 0)) * p->lanes + lane];
 }
 
 /* sin²πt and sin 2πt for any t; an infinite t counts as an integer */
-static void NAME(sines)(double t, double *square, double *slope)
+static void safe_sines(double t, double *square, double *slope)
 {
     *square = *slope = 0;
     if (!isinf(t)) ct__sine_square(t, square, slope, false);
 }
 
 /* The largest s of a node. */
-static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
+static double far_s(const plan *p, const ct_cov_node *n)
 {
     return n->tail == CT_HEAVY ? fmin(CT__FAR(F64), p->theta[n->extra] * (F64 ? DBL_MAX : FLT_MAX))
                                : CT__FAR(F64);
@@ -159,14 +166,14 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 
 /* s of one pair, safe from overflow and underflow of its terms: differences, sines and coordinates are
  * divided by the lengthscales first. NaN if members are computed side by side, which fails the batch. */
-static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
+static double careful_s(const plan *p, const ct_cov_node *n, const T *x, const T *z)
 {
     double s = p->lanes > 1 ? NAN : 0, square, slope;
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k, 0);
+        const double a = x[d * p->x_col], b = z[d * p->z_row], l = lengthscale_of(p, n, k, 0);
         if (n->geometry == CT_SINE) {
-            NAME(sines)((a - b) / p->theta[n->extra], &square, &slope);
+            safe_sines((a - b) / p->theta[n->extra], &square, &slope);
             s += square / l / l;
         } else if (n->geometry == CT_DIFFER) {
             s += isunordered(a, b) ? NAN : (a != b) / l;
@@ -176,12 +183,11 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
     }
     bool heavy = n->tail == CT_HEAVY && p->theta[n->extra] < CT__HEAVY(F64);
     if (n->geometry == CT_DOT) return s;
-    return s > CT__FAR(F64) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
+    return s > CT__FAR(F64) && heavy ? NAN : s > far_s(p, n) ? far_s(p, n) : s;
 }
 
 /* s_j for CT_SINE or CT_DOT */
-CT__INLINE void NAME(turns)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                            T *s)
+CT__INLINE void set_turns(const plan *p, const ct_cov_node *n, const T *x, const T *z, int64_t m, T *s)
 {
     for (int64_t j = 0; j < m; j++) s[j] = 0;
     for (int32_t k = 0; k < n->n_dims; k++) {
@@ -202,28 +208,28 @@ CT__INLINE void NAME(turns)(const NAME(plan) * p, const ct_cov_node *n, const T 
 }
 
 /* Computes s on a strip. Returns whether some pair needed `careful`. */
-TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const strip *t, T *s)
+CT__INLINE bool set_s(const plan *p, const ct_cov_node *n, const strip *t, T *s)
 {
     const T *norm = p->norm[n - p->nodes], *z = p->z + t->j;
     const int64_t m = t->rows * t->width;
     for (int64_t r = 0; r < t->rows; r++) {
-        const T *x = NAME(point)(p, t->i + r);
+        const T *x = point(p, t->i + r);
         T *to = s + r * t->width;
         if (norm)
-            NAME(distances)(p, n, x, z, t->width, to, norm + t->j);
+            set_distances(p, n, x, z, t->width, to, norm + t->j);
         else if (n->geometry == CT_DISTANCE || n->geometry == CT_DIFFER)
-            NAME(differences)(p, n, x, z, t->width, to);
+            set_differences(p, n, x, z, t->width, to);
         else
-            NAME(turns)(p, n, x, z, t->width, to);
+            set_turns(p, n, x, z, t->width, to);
     }
-    const T far = (T)NAME(far)(p, n);
-    NAME(count) wild = 0;
+    const T far = (T)far_s(p, n);
+    integer wild = 0;
     for (int64_t j = 0; j < m && !n->ard; j += L)
-        VEC(s + j) = LOAD(s + j) * NAME(spread)(p, p->weight + n->dims * p->lanes);
+        VEC(s + j) = LOAD(s + j) * spread(p, p->weight + n->dims * p->lanes);
     for (int64_t j = 0; j < m; j++) wild |= !(FN(fabs)(s[j]) <= far);
     for (int64_t j = 0; j < m && wild; j++)
         if (!(FN(fabs)(s[j]) <= far))
-            s[j] = (T)NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width);
+            s[j] = (T)careful_s(p, n, point(p, t->i + j / t->width), z + j % t->width);
     return wild;
 }
 
@@ -231,7 +237,7 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
-CT__INLINE T NAME(power)(T x, int n)
+CT__INLINE T power(T x, int n)
 {
     T y = 1;
     for (; n > 0; n >>= 1, x *= x)
@@ -244,19 +250,19 @@ CT__INLINE T NAME(power)(T x, int n)
 #define SQRT(x)    FN(sqrt)(x)
 #define SIN2PI(x)  FN(ct__sin2pi)(x, FUSED)
 #define COS2PI(x)  FN(ct__cos2pi)(x, FUSED)
-#define POWI(x, n) NAME(power)(x, n)
+#define POWI(x, n) power(x, n)
 
 /* A profile's values on a strip and, with `slopes`, ∂k/∂s and ∂k/∂a */
-TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
-                                  NAME(node_space) * w, T *value, bool slopes)
+CT__INLINE void leaf(const plan *p, const ct_cov_node *n, const strip *t, node_space *w, T *value,
+                     bool slopes)
 {
     const int64_t m = t->rows * t->width;
     const T a = n->extra < 0 ? 1 : p->theta[n->extra];
     const int degree = n->degree;
     (void)degree;
     w->wild = false;
-    if (n->code == CT_COV_CATEGORY && n->n_dims == 1 && NAME(one_category)(p, n, t, w, value)) return;
-    w->wild = NAME(geometry)(p, n, t, w->s);
+    if (n->code == CT_COV_CATEGORY && n->n_dims == 1 && one_category(p, n, t, w, value)) return;
+    w->wild = set_s(p, n, t, w->s);
     switch (n->code) {
 #define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, by_s, by_a) \
     case CT_COV_##CODE:                                                                                 \
@@ -292,27 +298,26 @@ TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, co
 /* -- values ---------------------------------------------------------------------------------------------- */
 
 /* The values of all nodes on a strip; the root's go to `out`. */
-TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,
-                                    bool slopes)
+static void node_values(const plan *p, node_space *w, const strip *t, T *out, bool slopes)
 {
     const int64_t m = t->rows * t->width;
     for (int k = 0; k < p->n_nodes; k++) {
         const ct_cov_node *n = &p->nodes[k];
         T *restrict y = k == p->n_nodes - 1 ? out : w[k].value;
         if (n->code < CT_COV_PROFILES) {
-            NAME(leaf)(p, n, t, &w[k], y, slopes);
+            leaf(p, n, t, &w[k], y, slopes);
         } else if (n->code == CT_COV_CONSTANT) {
-            for (int64_t j = 0; j < m; j += L) VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes);
+            for (int64_t j = 0; j < m; j += L) VEC(y + j) = spread(p, p->theta + n->extra * p->lanes);
         } else if (n->code == CT_COV_WHITE) {
             for (int64_t j = 0; j < m; j++) y[j] = 0;
             for (int64_t r = 0; r < t->rows && p->symmetric; r++)
                 if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
         } else if (n->code == CT_COV_INDEX) {
-            NAME(index)(p, n, t, y);
+            index_strip(p, n, t, y);
         } else if (n->code == CT_COV_SCALE) {
             const T *b = w[n->right].value;
             for (int64_t j = 0; j < m; j += L)
-                VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes) * LOAD(b + j);
+                VEC(y + j) = spread(p, p->theta + n->extra * p->lanes) * LOAD(b + j);
         } else {
             const T *a = w[n->left].value, *b = w[n->right].value;
             if (n->code == CT_COV_SUM)

@@ -122,17 +122,17 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     const int usual = omp_get_max_threads();
     dev->threads = ct__team_trial(asked ? asked : usual < most ? usual : most);
     dev->isa = ct__best_isa();
-    dev->amx = ct__has_amx();
+    dev->amx = dev->isa == CT__ISA_AVX512 && ct__has_amx();
     uint64_t memory = physical_memory();
     if (!dev->memory.limit) dev->memory.limit = memory;
     const char *config = openblas_get_config(), *core = openblas_get_corename();
     char version[32] = "";
     sscanf(config, "OpenBLAS %31s", version);
     int parallel = openblas_get_parallel();
-    snprintf(dev->description, sizeof dev->description,
-             "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
-             dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
-             core, (double)memory / (1 << 30));
+    ct__print(dev->description, sizeof dev->description,
+              "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
+              dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
+              core, (double)memory / (1 << 30));
     remark_on_core(dev, core);
     remark_on_threads(dev);
     remark_on_processes(dev);

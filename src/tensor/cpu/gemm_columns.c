@@ -53,7 +53,7 @@ typedef struct walk {
     __m512i least;
 } walk;
 
-VECTORS static walk walk_of(const ct__matrix *b, const uint16_t *x, int64_t cols, int64_t times)
+CT__VECTORS static walk walk_of(const ct__matrix *b, const uint16_t *x, int64_t cols, int64_t times)
 {
     const int64_t lines = cols * b->rows / (2 * LANES);
     return (walk){ .x = x,
@@ -64,7 +64,7 @@ VECTORS static walk walk_of(const ct__matrix *b, const uint16_t *x, int64_t cols
                    .least = _mm512_set1_epi16(-1) };
 }
 
-VECTORS CT__INLINE void walk_on(walk *w)
+CT__VECTORS CT__INLINE void walk_on(walk *w)
 {
     enum { AHEAD = CT__COLUMNS_AHEAD * LINE / 2 };
     __m512i least = w->least;
@@ -112,8 +112,8 @@ CT__AMX CT__INLINE void square(const int strips, int64_t k, const uint16_t *b, i
 typedef uint32_t transposed[LANES][STRIP];
 
 /* The words of D (rows x cols, or broadcast). */
-VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t *D, int64_t rows,
-                         __mmask32 cols, transposed to)
+CT__VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t *D, int64_t rows,
+                             __mmask32 cols, transposed to)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     for (int64_t r = 0; r < (d->rs ? STRIP : 1); r++, D += d->rs)
@@ -127,8 +127,8 @@ VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t
 }
 
 /* C (rows x cols) = sums + D, rounded */
-VECTORS static void store(const ct__kit *f32, float (*sum)[SQUARE], transposed d, int64_t rows,
-                          __mmask32 cols, uint16_t *C, int64_t ldC)
+CT__VECTORS static void store(const ct__kit *f32, float (*sum)[SQUARE], transposed d, int64_t rows,
+                              __mmask32 cols, uint16_t *C, int64_t ldC)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     const __mmask32 upper = 0xaaaaaaaa;

@@ -1,8 +1,9 @@
 /* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
- * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. On CPUs
- * with bf16 dot products gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the
- * columns of B. */
-#include "blas.h"
+ * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. The
+ * kit's product adds an element's terms in the same order wherever the element lies in its tile, so the bits
+ * do not depend on how C is cut into tiles; BLAS does not promise that. On CPUs with bf16 dot products
+ * gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the columns of B; which of
+ * them computes an element depends on its tile. */
 #include "half.h"
 
 #include <omp.h>
@@ -14,7 +15,8 @@ typedef struct tiling {
     int64_t part;              /* columns of a tile that are summed up in f32 at a time */
     int64_t down, across;      /* tiles along a member's rows and columns */
     int64_t together;          /* members computed before the next ones are packed */
-    size_t bytes;              /* of a thread: three tiles in f32, or a panel of B in bf16 */
+    size_t work;               /* bytes of a thread: three tiles in f32, or a panel of B in bf16, */
+    size_t bytes;              /* and the kit's workspace after them */
 } tiling;
 
 static void cut(const ct__job *job, int threads, tiling *t)
@@ -36,9 +38,11 @@ static void cut(const ct__job *job, int threads, tiling *t)
             break;
         *longer = (*longer + 1) / 2;
     }
-    t->part = columns ? ct__min(t->cols, CT__COLUMNS_PART) : t->cols;
-    const int64_t numbers = t->rows * t->depth + t->depth * t->part + t->rows * t->part;
-    t->bytes = ct__aligned((size_t)ct__max(numbers, step / 2 * k) * sizeof(float));
+    const int64_t few = ct__min(t->cols, CT__HALF_PART);
+    t->part = columns ? few : t->cols;
+    const int64_t numbers = t->rows * t->depth + t->depth * few + t->rows * t->part;
+    t->work = ct__aligned((size_t)ct__max(numbers, step / 2 * k) * sizeof(float));
+    t->bytes = t->work + ct__product_work(CT_F32, ct__max(few, t->depth));
     t->together = job->members;
     if (!columns || t->columns.members < 2) return;
     const int64_t tiles = t->down * t->across, bytes = t->columns.strips * t->columns.words * 4,
@@ -47,17 +51,17 @@ static void cut(const ct__job *job, int threads, tiling *t)
     t->together = t->columns.members = ct__min(job->members, most);
 }
 
-/* Converts rows x cols of a matrix, from (row, col) on, to f32 in its own memory order. Returns BLAS's flag
- * for the transposed product: 'N' if that order is row-major, else 'T'. */
-static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t rows, int64_t cols,
-                  float *to)
+/* Converts rows x cols of a matrix, from x on, to f32 in its own memory order: with contiguous columns if it
+ * has them, else with contiguous rows. Sets the strides of the result. */
+static void widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t rows, int64_t cols,
+                  float *to, int64_t *rs, int64_t *cs)
 {
-    if (m->rs == 1 && m->cs != 1) {
+    const bool columns = m->rs == 1 && m->cs != 1;
+    *rs = columns ? 1 : cols, *cs = columns ? rows : 1;
+    if (columns)
         ct__widen_tile(job->dev->isa, job->dtype, cols, rows, x, m->cs, 1, to, rows);
-        return 'T';
-    }
-    ct__widen_tile(job->dev->isa, job->dtype, rows, cols, x, m->rs, m->cs, to, cols);
-    return 'N';
+    else
+        ct__widen_tile(job->dev->isa, job->dtype, rows, cols, x, m->rs, m->cs, to, cols);
 }
 
 /* Element (row, col) of a member's matrix i: A, B, C or, if i is the last, what C starts from. */
@@ -74,7 +78,7 @@ static ct__dots dots(const ct__job *job, const tiling *plan, const ct__tile *t, 
     return (ct__dots){ .isa = job->dev->isa,
                        .amx = plan->amx,
                        .dtype = job->dtype,
-                       .f32 = { .add = p || job->beta != 0,
+                       .f32 = { .add = p > 0,
                                 .m = t->rows,
                                 .n = t->cols,
                                 .k = depth,
@@ -107,32 +111,50 @@ static int64_t round_at_once(const ct__job *job, const tiling *plan, const ct__t
     return ct__bf16_multiply(&q);
 }
 
-/* Sums up a tile in f32 and rounds it. */
-static void sum_up(const ct__job *job, const tiling *plan, const ct__tile *t, float *scratch)
+/* C = alpha S + beta D for a tile, rounded; row: workspace for one of D. */
+static void finish(const ct__job *job, const ct__tile *t, float *S, float *row)
 {
     const int start = job->n - 1, isa = job->dev->isa;
-    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2], *d = &job->m[start];
-    const int64_t rows = t->rows, cols = t->cols;
-    const bool given = job->beta != 0;
-    float *sum = scratch, *x = sum + plan->rows * plan->part, *y = x + plan->rows * plan->depth;
-    if (given)
-        ct__widen_tile(isa, job->dtype, rows, cols, element(job, start, t->member, t->row, t->col), d->rs,
-                       d->cs, sum, cols);
-    if (job->alpha == 0 || !a->cols)
-        for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
-    for (int64_t p = 0; p < a->cols && job->alpha != 0; p += plan->depth) {
-        const int64_t depth = ct__min(a->cols - p, plan->depth);
-        const ct__dots q = dots(job, plan, t, p, depth, scratch);
-        const int64_t done = plan->dots ? ct__bf16_multiply(&q) : 0, left = cols - done;
-        if (!left) continue;
-        const char ta = widen(job, a, element(job, 0, t->member, t->row, p), rows, depth, x);
-        const char tb = widen(job, b, element(job, 1, t->member, p, t->col + done), depth, left, y);
-        blas_gemm(CT_F32, tb, ta, (int)left, (int)rows, (int)depth, job->alpha, y,
-                  (int)(tb == 'N' ? left : depth), x, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
-                  sum + done, (int)cols);
+    const ct__matrix *c = &job->m[2], *d = &job->m[start];
+    const float alpha = (float)job->alpha, beta = (float)job->beta;
+    for (int64_t i = 0; i < t->rows * t->cols && alpha != 1; i++) S[i] *= alpha;
+    for (int64_t i = 0; i < t->rows && beta != 0; i++) {
+        ct__widen_tile(isa, job->dtype, 1, t->cols, element(job, start, t->member, t->row + i, t->col), d->rs,
+                       d->cs, row, t->cols);
+        for (int64_t j = 0; j < t->cols; j++) S[i * t->cols + j] += beta * row[j];
     }
-    ct__narrow_tile(isa, job->dtype, rows, cols, sum, cols, element(job, 2, t->member, t->row, t->col), c->rs,
-                    c->cs);
+    ct__narrow_tile(isa, job->dtype, t->rows, t->cols, S, t->cols, element(job, 2, t->member, t->row, t->col),
+                    c->rs, c->cs);
+}
+
+/* S = or += A B in f32 for the columns of a tile from `done` on, and depth rows of the sum from p on. */
+static void add_up(const ct__job *job, const tiling *plan, const ct__tile *t, int64_t p, int64_t depth,
+                   int64_t done, float *S)
+{
+    const ct__kit *f32 = ct__kit_of(job->dev->isa, CT_F32);
+    float *x = S + plan->rows * plan->part, *y = x + plan->rows * plan->depth;
+    ct__product q = { .add = p > 0, .m = t->rows, .k = depth, .a = x, .b = y, .ldc = t->cols };
+    widen(job, &job->m[0], element(job, 0, t->member, t->row, p), q.m, depth, x, &q.a_rs, &q.a_cs);
+    for (int64_t j = done; j < t->cols; j += q.n) {
+        q.n = ct__min(t->cols - j, CT__HALF_PART);
+        q.c = S + j;
+        widen(job, &job->m[1], element(job, 1, t->member, p, t->col + j), depth, q.n, y, &q.b_rs, &q.b_cs);
+        f32->product(&q, (char *)S + plan->work);
+    }
+}
+
+/* Sums up a tile of A B in f32, in S, and finishes it. */
+static void sum_up(const ct__job *job, const tiling *plan, const ct__tile *t, float *S)
+{
+    const int64_t k = job->alpha == 0 ? 0 : job->m[0].cols;
+    if (!k) memset(S, 0, (size_t)(t->rows * t->cols) * sizeof *S);
+    for (int64_t p = 0; p < k; p += plan->depth) {
+        const int64_t depth = ct__min(k - p, plan->depth);
+        const ct__dots q = dots(job, plan, t, p, depth, S);
+        const int64_t done = plan->dots ? ct__bf16_multiply(&q) : 0;
+        if (done < t->cols) add_up(job, plan, t, p, depth, done, S);
+    }
+    finish(job, t, S, (float *)(void *)((char *)S + plan->work));
 }
 
 static void multiply(const ct__job *job, const tiling *plan, int64_t i, float *scratch)
@@ -167,7 +189,6 @@ ct_status ct__half_gemm(const ct__job *job)
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
     t.columns.packed = (uint32_t *)(void *)(scratch + own);
-    const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel num_threads(threads)
     for (int64_t first = 0; first < job->members; first += t.together) {
         const int64_t last = ct__min(first + t.together, job->members),
@@ -180,7 +201,6 @@ ct_status ct__half_gemm(const ct__job *job)
         for (int64_t i = first * tiles; i < last * tiles; i++)
             multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
     }
-    ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;
 }

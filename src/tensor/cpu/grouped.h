@@ -3,6 +3,7 @@
 #define CT_TENSOR_CPU_GROUPED_H
 
 #include "batch.h"
+#include "kernel/isa.h"
 
 /* Forward: out_i = A_i C_m. Backward, if G is not NULL: out_i = G_i C_mᵀ and D_m = Σ A_iᵀ G_i; an output that
  * is NULL is not wanted. */
@@ -30,6 +31,15 @@ enum {
     CT__GROUP_PANEL = CT__GROUP_DEPTH * 4 * 64,                    /* bytes */
     CT__GROUP_SCRATCH = CT__GROUP_PANEL + CT__GROUP_ROWS * 4 * 64, /* bytes, of a kernel for f64 or f32 */
 };
+
+/* The vector code for f64 and f32: ct__run_rows, and C = A B (+ C) of one member for columns [from, from +
+ * columns) of B and C (ct__strips_run). */
+typedef struct ct__group_code {
+    ct__run_rows *run_rows;
+    void (*run_strip)(const ct__job *job, const void *A, const void *B, void *C, int64_t from,
+                      int64_t columns, void *scratch);
+} ct__group_code;
+CT__VARIANTS(ct__group_code, ct__group_code);
 
 /* grouped_rows.c: the kernel for f64 or f32 and an instruction set. */
 ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype);

@@ -1,25 +1,16 @@
 /* Converts rows and tiles between bf16 or f16 and f32. */
-#include "half.h"
-#include "kernel/isa.h"
+#include "half_rows.h"
 
-#define VECTOR_CODE "tensor/cpu/half_rows.h"
-#include "kernel/each_isa.h"
-
-static void (*const widen[][CT__ISA_COUNT])(int64_t, const uint16_t *,
-                                            float *) = { CT__EACH_ISA(widen_bf16, f32),
-                                                         CT__EACH_ISA(widen_f16, f32) };
-static void (*const narrow[][CT__ISA_COUNT])(int64_t, const float *,
-                                             uint16_t *) = { CT__EACH_ISA(narrow_bf16, f32),
-                                                             CT__EACH_ISA(narrow_f16, f32) };
+static const ct__half_rows *const rows_of[CT__ISA_COUNT] = CT__EACH_ISA(ct__half_rows, f32);
 
 void ct__widen(int isa, ct_dtype from, int64_t n, const uint16_t *x, float *y)
 {
-    widen[from == CT_F16][isa](n, x, y);
+    (from == CT_F16 ? rows_of[isa]->widen_f16 : rows_of[isa]->widen_bf16)(n, x, y);
 }
 
 void ct__narrow(int isa, ct_dtype to, int64_t n, const float *x, uint16_t *y)
 {
-    narrow[to == CT_F16][isa](n, x, y);
+    (to == CT_F16 ? rows_of[isa]->narrow_f16 : rows_of[isa]->narrow_bf16)(n, x, y);
 }
 
 void ct__widen_tile(int isa, ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs,

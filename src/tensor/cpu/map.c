@@ -1,29 +1,12 @@
 /* Elementwise functions: each line of the tables in maps.h becomes a loop for each type and instruction
  * set. */
-#include "cpu.h"
 #include "half.h"
-#include "kernel/isa.h"
-#include "kernel/vmath.h"
-
-#include <math.h>
-
-#if defined(__clang__)
-#    pragma clang diagnostic ignored "-Wpass-failed" /* loops around libm calls stay scalar */
-#endif
-
-/* The kernels for one type and instruction set. Those of any_... replace the others if they are not NULL. */
-typedef struct map_table {
-    ct__kernel value1[CT_MAP1_COUNT], bar1[CT_MAP1_COUNT], value2[CT_MAP2_COUNT], bar2[CT_MAP2_COUNT][2],
-        any_value[CT_MAP1_COUNT], any_bar[CT_MAP1_COUNT];
-} map_table;
-
-#define VECTOR_CODE "tensor/cpu/map_rows.h"
-#include "kernel/each_isa.h"
+#include "map_rows.h"
 
 /* The kernels for a dtype; those of f32 serve bf16 and f16, too. */
-static const map_table *table_of(int isa, ct_dtype dtype)
+static const ct__maps *table_of(int isa, ct_dtype dtype)
 {
-    static const map_table *const tables[][CT__ISA_COUNT] = CT__EACH(&maps);
+    static const ct__maps *const tables[][CT__ISA_COUNT] = CT__EACH(ct__maps);
     return tables[dtype == CT_F64 ? 0 : 1][isa];
 }
 
@@ -78,7 +61,7 @@ static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel 
 
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const map_table *t = table_of(dev->isa, out->dtype);
+    const ct__maps *t = table_of(dev->isa, out->dtype);
     return run(dev, 2, (const ct_view *[]){ out, x }, t->any_value[f] ? t->any_value[f] : t->value1[f], p,
                CT__MAP_GRAIN);
 }
@@ -86,7 +69,7 @@ ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_vi
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                            const ct_view *g, ct_view *out)
 {
-    const map_table *t = table_of(dev->isa, out->dtype);
+    const ct__maps *t = table_of(dev->isa, out->dtype);
     return run(dev, 4, (const ct_view *[]){ out, x, y, g }, t->any_bar[f] ? t->any_bar[f] : t->bar1[f], p,
                CT__MAP_GRAIN);
 }

@@ -1,8 +1,49 @@
-/* One step of sweep.c, for each type and instruction set (each_isa.h). */
+/* Vector code: one step of sweep.c. */
 #include "sweep_kernel.h"
 
-typedef struct NAME(sweep) {
-    layout A;
+static int64_t row_offset(const ct__layout *A, int64_t p)
+{
+    return p < A->n1 ? p * A->ld + A->column : (A->row + p - A->n1) * A->ld - A->n1;
+}
+
+/* The offset of A_ik, k <= i */
+static int64_t element(const ct__layout *A, int64_t i, int64_t k)
+{
+    return k < A->n1 ? row_offset(A, k) + i : row_offset(A, i) + k;
+}
+
+/* The number of pivots in the block at k0: at most `block`, and at the end rounded up to whole groups */
+static int64_t padded_block(const ct__layout *A, int64_t k0, int64_t block, int64_t group)
+{
+    return ct__min(block, (A->n - k0 + group - 1) / group * group);
+}
+
+/* -- scheduling --
+ *
+ * Stretch P is the P-th group of `grain` rows; tile (P, Q) is where rows P meet columns Q. A tile belongs to
+ * part (P + Q) mod parts in every step, so it stays in one core's cache. Only the panel moves between
+ * cores, which matters where they share no cache. Each part has work queues of its own. A thread empties its
+ * part's queue, then takes tasks from the others' (work stealing). */
+
+typedef struct queue {
+    _Alignas(CT__ALIGNMENT) atomic_llong slivers; /* taken so far */
+    _Alignas(CT__ALIGNMENT) atomic_llong tiles;
+} queue;
+
+/* The number of stretches in n rows, counting one of every `every`, rounded up */
+static int64_t stretches_of(int64_t n, int64_t grain, int64_t every)
+{
+    return (n + grain * every - 1) / (grain * every);
+}
+
+/* The i-th Q whose tile (P, Q) belongs to `owner` */
+static int64_t owned(int owner, int parts, int64_t P, int64_t i)
+{
+    return (owner + parts - P % parts) % parts + i * parts;
+}
+
+typedef struct sweep {
+    ct__layout A;
     int64_t block; /* pivots of a step, whole slivers          */
     int64_t grain; /* rows and columns of a tile of the update */
     bool inverse;
@@ -17,14 +58,14 @@ typedef struct NAME(sweep) {
     queue *queues;          /* of each part                                                      */
     bool flush;             /* subnormals count as zeros                                         */
     int parts, team;
-} NAME(sweep);
+} sweep;
 
 /* -- slivers and the matrix ------------------------------------------------------------------------------ */
 
 /* Packs P[k][i] = A_ik, or stores it back, for rows [i0, i1) and pivots [k0, k1), all in one part of the
  * layout, where i (`along_i`) or k is contiguous. P begins at (i0, k0). */
-static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
-                       bool along_i, bool store, T sign)
+static void move(const sweep *s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1, bool along_i,
+                 bool store, T sign)
 {
     const int64_t rows = i1 - i0, cols = k1 - k0;
     if (!rows || !cols) return;
@@ -32,34 +73,33 @@ static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int6
     const T *from = store ? P : a;
     const int64_t from_ld = store ? WIDTH : s->A.ld, to_ld = store ? s->A.ld : WIDTH;
     if (!along_i)
-        NAME(transpose_signed)(store ? cols : rows, store ? rows : cols, from, from_ld, to, to_ld, sign);
+        transpose_signed(store ? cols : rows, store ? rows : cols, from, from_ld, to, to_ld, sign);
     else if (rows == WIDTH)
-        NAME(copy)(cols, from, from_ld, to, to_ld, sign);
+        copy(cols, from, from_ld, to, to_ld, sign);
     else
         for (int64_t k = 0; k < cols; k++)
             for (int64_t i = 0; i < rows; i++) to[k * to_ld + i] = sign * from[k * from_ld + i];
 }
 
 /* The same for the whole sliver at row i0, which contains none of the pivots [k0, k0 + w). */
-static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
-                              T sign)
+static void move_sliver(const sweep *s, T *P, int64_t i0, int64_t k0, int64_t w, bool store, T sign)
 {
     const int64_t n1 = s->A.n1, k1 = ct__min(k0 + w, s->A.n);
     const int64_t i1 = ct__min(i0 + WIDTH, s->A.n);
     if (!store && (i1 - i0 < WIDTH || k1 - k0 < w)) memset(P, 0, (size_t)(w * WIDTH) * sizeof(T));
     if (i0 >= k1) {
         int64_t cut = ct__max(k0, ct__min(n1, k1));
-        NAME(move)(s, P, i0, i1, k0, cut, true, store, sign);
-        NAME(move)(s, P + (cut - k0) * WIDTH, i0, i1, cut, k1, false, store, sign);
+        move(s, P, i0, i1, k0, cut, true, store, sign);
+        move(s, P + (cut - k0) * WIDTH, i0, i1, cut, k1, false, store, sign);
     } else {
         int64_t cut = ct__max(i0, ct__min(n1, i1));
-        NAME(move)(s, P, i0, cut, k0, k1, false, store, sign);
-        NAME(move)(s, P + cut - i0, cut, i1, k0, k1, true, store, sign);
+        move(s, P, i0, cut, k0, k1, false, store, sign);
+        move(s, P + cut - i0, cut, i1, k0, k1, true, store, sign);
     }
 }
 
 /* Packs the lower triangle tile[k][i] = A_ik, k <= i < rows, both counted from i0, or stores it back. */
-static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int64_t rows, bool store)
+static void move_triangle(const sweep *s, T *tile, int64_t i0, int64_t rows, bool store)
 {
     for (int64_t k = 0; k < rows; k++) {
         T *a = s->data + element(&s->A, i0 + k, i0 + k), *to = tile + k * (WIDTH + 1);
@@ -72,81 +112,80 @@ static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int6
 /* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
 /* P := P L⁻ᵀ in rows [from, w); the rows before are zero. w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
-TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t from, int64_t w)
+static void solve(const sweep *s, T *P, int64_t from, int64_t w)
 {
     for (int64_t k = from; k < w; k += HIGH) {
         const T *l = s->F + k / WIDTH * WIDTH * s->block + k % WIDTH;
-        const NAME(next_rows) next = { .rows = HIGH,
-                                       .depth = k - from,
-                                       .c = l + from * WIDTH,
-                                       .rs = 1,
-                                       .cs = WIDTH,
-                                       .done = P + from * WIDTH,
-                                       .ld = WIDTH,
-                                       .own = (k - from) * WIDTH,
-                                       .own_cs = WIDTH,
-                                       .inverse = s->reciprocal + k,
-                                       .step = 1,
-                                       .b = P + k * WIDTH,
-                                       .x = P + k * WIDTH,
-                                       .ldx = WIDTH };
-        NAME(substitute_rows)(VECTORS, &next);
+        const next_rows next = { .rows = HIGH,
+                                 .depth = k - from,
+                                 .c = l + from * WIDTH,
+                                 .rs = 1,
+                                 .cs = WIDTH,
+                                 .done = P + from * WIDTH,
+                                 .ld = WIDTH,
+                                 .own = (k - from) * WIDTH,
+                                 .own_cs = WIDTH,
+                                 .inverse = s->reciprocal + k,
+                                 .step = 1,
+                                 .b = P + k * WIDTH,
+                                 .x = P + k * WIDTH,
+                                 .ldx = WIDTH };
+        substitute_rows(VECTORS, &next);
     }
 }
 
 /* X = W L⁻¹ by back substitution: x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, from <= k < w */
-TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t from, int64_t w)
+static void solve_back(const sweep *s, const T *W, T *X, int64_t from, int64_t w)
 {
     for (int64_t end = w, k; (k = end - HIGH) >= from; end = k) {
         const T *l = s->Ft + k / WIDTH * WIDTH * s->block + k % WIDTH + HIGH - 1;
-        const NAME(next_rows) next = { .rows = HIGH,
-                                       .depth = w - end,
-                                       .c = l + end * WIDTH,
-                                       .rs = -1,
-                                       .cs = WIDTH,
-                                       .done = X + end * WIDTH,
-                                       .ld = WIDTH,
-                                       .own = -WIDTH,
-                                       .own_cs = -WIDTH,
-                                       .inverse = s->reciprocal + end - 1,
-                                       .step = -1,
-                                       .b = W + (end - 1) * WIDTH,
-                                       .x = X + (end - 1) * WIDTH,
-                                       .ldx = -WIDTH };
-        NAME(substitute_rows)(VECTORS, &next);
+        const next_rows next = { .rows = HIGH,
+                                 .depth = w - end,
+                                 .c = l + end * WIDTH,
+                                 .rs = -1,
+                                 .cs = WIDTH,
+                                 .done = X + end * WIDTH,
+                                 .ld = WIDTH,
+                                 .own = -WIDTH,
+                                 .own_cs = -WIDTH,
+                                 .inverse = s->reciprocal + end - 1,
+                                 .step = -1,
+                                 .b = W + (end - 1) * WIDTH,
+                                 .x = X + (end - 1) * WIDTH,
+                                 .ldx = -WIDTH };
+        substitute_rows(VECTORS, &next);
     }
 }
 
 /* -- pivots ---------------------------------------------------------------------------------------------- */
 
 /* z (WIDTH) = z_t - Σ_{u<t} L_tu y_u for a column of z; returns the place of its y_t. */
-TARGET static T *NAME(residual)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0, int64_t column,
-                                T *z)
+static T *residual(const sweep *s, const T *P, int64_t t, int64_t i0, int64_t column, T *z)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     T *y = s->y + column * s->block;
     for (int64_t i = 0; i < WIDTH; i++) z[i] = i < rows ? s->z[column * s->A.n + i0 + i] : 0;
     for (int64_t i = rows; i < WIDTH; i++) y[t * WIDTH + i] = 0;
-    NAME(combine)(t * WIDTH, P, y, z, -1);
+    combine(t * WIDTH, P, y, z, -1);
     return y + t * WIDTH;
 }
 
 /* Factorises the t-th diagonal tile of the pivot block, at row i0. P already holds L_tu, u < t, and receives
  * L_tt. y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) for each column of z, the first while L_tt is computed. */
-TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
+static int64_t factor_tile(const sweep *s, T *P, int64_t t, int64_t i0)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     T *tile = P + t * WIDTH * WIDTH, z[WIDTH];
     if (rows < WIDTH) memset(tile, 0, WIDTH * WIDTH * sizeof(T));
     for (int64_t i = rows; i < WIDTH; i++) tile[i * (WIDTH + 1)] = 1;
-    NAME(move_triangle)(s, tile, i0, rows, false);
+    move_triangle(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
-        NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
-    T *y = NAME(residual)(s, P, t, i0, 0, z);
-    int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH, z, y);
+        multiply(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
+    T *y = residual(s, P, t, i0, 0, z);
+    int64_t failed = eliminate(tile, WIDTH, rows, WIDTH, z, y);
     if (failed) return i0 + failed;
     for (int64_t j = 1; j < s->columns; j++) {
-        y = NAME(residual)(s, P, t, i0, j, z);
+        y = residual(s, P, t, i0, j, z);
         for (int64_t k = 0; k < rows; k++) {
             y[k] = z[k] / tile[k * (WIDTH + 1)];
             for (int64_t i = k + 1; i < rows; i++) z[i] -= tile[k * WIDTH + i] * y[k];
@@ -162,23 +201,24 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
 
 /* Factorises the pivot block at k0. Returns the failing minor, or 0. Without the inverse, also stores L in A
  * and y in z. */
-static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
+static int64_t factor_block(const sweep *s, int64_t k0)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH), n = s->A.n;
     for (int64_t t = 0; t * WIDTH < w; t++) {
         const int64_t i0 = k0 + t * WIDTH, rows = ct__min(WIDTH, n - i0), before = t * WIDTH;
         T *P = s->F + before * s->block, *tile = P + before * WIDTH;
-        NAME(move_sliver)(s, P, i0, k0, before, false, 1);
-        NAME(solve)(s, P, 0, before);
-        int64_t failed = NAME(factor_tile)(s, P, t, i0);
+        move_sliver(s, P, i0, k0, before, false, 1);
+        solve(s, P, 0, before);
+        int64_t failed = factor_tile(s, P, t, i0);
         if (failed) return failed;
         if (!s->inverse) {
-            NAME(move_sliver)(s, P, i0, k0, before, true, 1);
-            NAME(move_triangle)(s, tile, i0, rows, true);
+            move_sliver(s, P, i0, k0, before, true, 1);
+            move_triangle(s, tile, i0, rows, true);
         }
         for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
-        for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
-        (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
+        for (int64_t u = 0; u <= t && s->inverse; u++)
+            transpose_signed(WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH,
+                             s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
         for (int64_t j = 0; j < s->columns && !s->inverse; j++)
             memcpy(s->z + j * n + i0, s->y + j * s->block + before, (size_t)rows * sizeof(T));
     }
@@ -188,7 +228,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 /* -- one step -------------------------------------------------------------------------------------------- */
 
 /* Computes one sliver of the panel: W for the update, the result that replaces it in A, and its term of z. */
-static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
+static void panel_sliver(const sweep *s, int64_t k0, int64_t sliver, T *X)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH), i0 = sliver * WIDTH;
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
@@ -201,35 +241,34 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         memset(W + from * WIDTH, 0, (size_t)((w - from) * WIDTH) * sizeof(T));
         for (int64_t i = 0; i < rows; i++) W[(from + i) * WIDTH + i] = 1;
     } else {
-        NAME(move_sliver)(s, W, i0, k0, w, false, 1);
+        move_sliver(s, W, i0, k0, w, false, 1);
     }
-    NAME(solve)(s, W, from, w);
+    solve(s, W, from, w);
     for (int64_t j = 0; j < s->columns; j++) {
         T dot[WIDTH] = { 0 }, *z = s->z + j * s->A.n + i0;
-        NAME(combine)(w - from, W + from * WIDTH, s->y + j * s->block + from, dot, sign);
+        combine(w - from, W + from * WIDTH, s->y + j * s->block + from, dot, sign);
         for (int64_t i = 0; i < rows; i++) z[i] = (pivot ? 0 : z[i]) + dot[i];
     }
     if (!s->inverse) {
-        NAME(move_sliver)(s, W, i0, k0, w, true, 1);
+        move_sliver(s, W, i0, k0, w, true, 1);
         return;
     }
-    NAME(solve_back)(s, W, X, from, w);
+    solve_back(s, W, X, from, w);
     if (!pivot) {
-        NAME(move_sliver)(s, X, i0, k0, w, true, sign);
+        move_sliver(s, X, i0, k0, w, true, sign);
         return;
     }
-    NAME(move_triangle)(s, X + from * WIDTH, i0, rows, true);
+    move_triangle(s, X + from * WIDTH, i0, rows, true);
     const int64_t below = from + WIDTH;
-    if (below < w) NAME(move_sliver)(s, X + below * WIDTH, i0, k0 + below, w - below, true, sign);
+    if (below < w) move_sliver(s, X + below * WIDTH, i0, k0 + below, w - below, true, sign);
 }
 
 /* The update of a register tile, HIGH rows from p0 and the sliver at q0, that the triangle's edge cuts: only
  * elements inside the triangle change. */
-static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int64_t w, const T *a,
-                              const T *b, T sign)
+static void update_edge(const sweep *s, int64_t p0, int64_t q0, int64_t w, const T *a, const T *b, T sign)
 {
     T tile[WIDTH * WIDTH];
-    NAME(multiply)(w, a, b, WIDTH, tile, WIDTH, sign, false);
+    multiply(w, a, b, WIDTH, tile, WIDTH, sign, false);
     for (int64_t r = 0; r < HIGH && p0 + r < s->A.n; r++) {
         const int64_t p = p0 + r, from = p < s->A.n1 ? p : s->A.n1, to = p < s->A.n1 ? s->A.n : p + 1;
         T *c = s->data + row_offset(&s->A, p);
@@ -239,7 +278,7 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
 }
 
 /* A_pq -= W_p W_qᵀ for tile (P, Q), or += if all of its rows and columns have been swept. */
-static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
+static void update_tile(const sweep *s, int64_t k0, int64_t P, int64_t Q)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, HIGH);
     const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
@@ -254,9 +293,9 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
             const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
             if (last < n1 ? q0 >= last && q0 + WIDTH <= n
                           : p >= n1 && last < n && q0 >= n1 && q0 + WIDTH <= p + 1)
-                NAME(multiply)(w, a, b, WIDTH, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
+                multiply(w, a, b, WIDTH, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
             else if (p < n1 ? q0 + WIDTH > p : q0 + WIDTH > n1 && q0 <= last)
-                NAME(update_edge)(s, p, q0, w, a, b, sign);
+                update_edge(s, p, q0, w, a, b, sign);
         }
     }
 }

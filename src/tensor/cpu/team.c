@@ -147,6 +147,21 @@ void ct__meet(ct__meeting *m, int team)
     pthread_mutex_unlock(&m->mutex);
 }
 
+void ct__each_part(int parts, void (*run)(const void *context, int part), const void *context)
+{
+    if (parts == 1) {
+        run(context, 0);
+        return;
+    }
+    ct__meeting end = CT__MEETING;
+#pragma omp parallel num_threads(parts)
+    {
+#pragma omp for schedule(static) nowait
+        for (int part = 0; part < parts; part++) run(context, part);
+        ct__meet(&end, omp_get_num_threads());
+    }
+}
+
 /* -- BLAS ------------------------------------------------------------------------------------------------ */
 
 /* OpenBLAS keeps one thread count for the whole process. Each threaded call sets it and reads it again later,

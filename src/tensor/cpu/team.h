@@ -53,6 +53,9 @@ typedef struct ct__meeting {
 /* The barrier: each of the `team` threads calls it. */
 void ct__meet(ct__meeting *m, int team);
 
+/* Calls run(context, part) for every part, one thread for each. */
+void ct__each_part(int parts, void (*run)(const void *context, int part), const void *context);
+
 /* The calling task's OpenMP settings before ct__blas_begin, and whether it holds the lock on threaded
  * BLAS. */
 typedef struct ct__blas_team {

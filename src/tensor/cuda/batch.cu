@@ -1,4 +1,4 @@
-/* Layouts that BLAS takes, triangles, and members that failed. */
+/* Operand layouts, triangles and failed batch members. */
 #include "batch.cuh"
 #include "block.cuh"
 #include "tensor/loop.h"

@@ -210,12 +210,9 @@ ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, i
 ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
 ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
 
-/* Whether cuSOLVER factors matrices of n rows. It does not promise that its calls can be part of a graph, so
- * it is never used in a step, recorded or not. */
-static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
-{
-    return !dev->in_step && n >= CT__ONE_BY_ONE;
-}
+/* Whether cuSOLVER factors the members one after the other, where it is `faster`. It does not promise that
+ * its calls can be part of a graph, so it is never used in a step, recorded or not. */
+static inline bool ct__one_by_one(const ct__job &b, bool faster) { return !b.dev->in_step && faster; }
 
 /* The addresses of the members' matrices, for cuBLAS's batched routines. */
 struct ct__addresses : ct__room {

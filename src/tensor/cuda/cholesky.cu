@@ -112,7 +112,7 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     if (!b.members || !b.m[0].rows) return CT_OK;
     const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
     const int64_t n = b.m[0].rows;
-    const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(dev, n);
+    const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(b, n >= CT__ONE_BY_ONE);
     ct__formed f(b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
                  lower              ? ct__formed::LOWER
                  : b.m[1].cols == n ? ct__formed::ALL

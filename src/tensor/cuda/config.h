@@ -37,6 +37,10 @@ enum {
     CT__TILE = 128, /* largest matrix that one block factors in registers; smallest triangle; bits     */
     CT__TRIANGLE_BLOCK = 512, /* blocks of a single triangle that are inverted and squared whole; bits */
     CT__ONE_BY_ONE = 1024,    /* rows from which cuSOLVER factors member by member (bench/paths); bits */
+    CT__LU_ALONE = 512,       /* the same for the LU factors of one matrix; bits                       */
+    CT__QR_ROWS = 257,        /* the same for QR factors of many matrices; bits                        */
+    CT__QR_MANY = 16,         /* fewest that are many; bits                                            */
+    CT__QR_ALONE = 128,       /* the same for QR factors of fewer; bits                                */
     CT__QR_PANEL = 32,        /* reflectors that are applied together; bits                            */
 
     /* -- covariances -- */

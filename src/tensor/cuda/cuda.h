@@ -89,7 +89,6 @@ typedef struct ct__driver {
     int (*context_of)(cudaStream_t, struct CUctx_st **);
     int (*device_of)(int *, int ordinal);
     int (*retain)(struct CUctx_st **, int device); /* its primary context, as the runtime uses */
-    int (*release)(int device);
 } ct__driver;
 
 /* The state of a device. */

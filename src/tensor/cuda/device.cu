@@ -44,12 +44,12 @@ ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
 
-/* False if the runtime has ended before the device, at the program's end, and has freed everything. */
-static bool destroy(ct__cuda *cuda)
+/* If the runtime has ended before the device, at the program's end, it has freed everything. */
+static void destroy(ct__cuda *cuda)
 {
     const ct__current now(cuda);
     const cudaError_t ended = cudaStreamSynchronize(cuda->stream);
-    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return false;
+    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return;
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
@@ -58,14 +58,14 @@ static bool destroy(ct__cuda *cuda)
     if (cuda->aside) ct__done(cudaStreamDestroy(cuda->aside));
     ct__done(cudaStreamDestroy(cuda->stream));
     if (cuda->pool) ct__done(cudaMemPoolDestroy(cuda->pool));
-    return true;
 }
 
+/* Keeps the GPU's primary context, as the runtime does: making it again, and loading the libraries' kernels
+ * into it, takes a large part of a second. */
 void ct__cuda_close(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    const bool there = !cuda->stream || destroy(cuda);
-    if (there && cuda->context) cuda->driver.release(cuda->gpu);
+    if (cuda->stream) destroy(cuda);
     for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
         older = room->older;
         ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
@@ -115,10 +115,10 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
     dev->threads = 1;
-    snprintf(dev->description, sizeof dev->description,
-             "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free", dev->name, props.name,
-             props.major, props.minor, props.multiProcessorCount, (double)total / (1 << 30),
-             (double)free_bytes / (1 << 30));
+    ct__print(dev->description, sizeof dev->description,
+              "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free", dev->name, props.name,
+              props.major, props.minor, props.multiProcessorCount, (double)total / (1 << 30),
+              (double)free_bytes / (1 << 30));
     return CT_OK;
 }
 
@@ -135,7 +135,6 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     if (!error) error = DRIVERS("cuStreamGetCtx", &driver->context_of);
     if (!error) error = DRIVERS("cuDeviceGet", &driver->device_of);
     if (!error) error = DRIVERS("cuDevicePrimaryCtxRetain", &driver->retain);
-    if (!error) error = DRIVERS("cuDevicePrimaryCtxRelease", &driver->release);
     return ct__status(dev, "asking the driver", error);
 }
 

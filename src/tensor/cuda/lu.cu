@@ -14,18 +14,20 @@ template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix
     }
 }
 
-/* One block per member. One thread turns the row exchanges into a permutation, because each depends on the
- * one before. A member that failed keeps its natural order. */
-static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
+/* The row exchanges (j, pivot_j), pivot_j >= j, as a permutation. No exchange after i moves row i, so each
+ * thread follows one row back to where it came from. A member that failed keeps its natural order. */
+static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivots, const int64_t *failed,
+                                    int64_t *order)
 {
-    const int64_t member = blockIdx.x, exchanges = failed[member] ? 0 : n, *pivot = pivots + member * n;
-    int64_t *order = orders + member * n;
-    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = i;
-    __syncthreads();
-    for (int64_t i = 0; i < exchanges && !threadIdx.x; i++) {
-        const int64_t here = order[i];
-        order[i] = order[pivot[i]];
-        order[pivot[i]] = here;
+    CT__EACH(at, members * n)
+    {
+        const int64_t i = at % n, *pivot = pivots + at - i;
+        const bool natural = failed[at / n];
+        int64_t row = natural ? i : pivot[i];
+        CT__BY_FOUR
+        for (int64_t j = natural ? -1 : i - 1; j >= 0; j--)
+            if (pivot[j] == row) row = j;
+        order[at] = row;
     }
 }
 
@@ -45,12 +47,14 @@ struct factors {
         pivot = failed + b.members;
         order = pivot + b.members * m.rows;
         ct__copy_matrices(b, A, m);
-        (ct__one_by_one(b.dev, m.rows) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
+        const int64_t least = b.members > 1 ? CT__ONE_BY_ONE : CT__LU_ALONE;
+        (ct__one_by_one(b, m.rows >= least) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
         CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), ct__transposed(m), failed);
     }
     void put_in_order(int64_t *to) const
     {
-        CT__DO(b, CT__RUN_BLOCKS(b.dev, "lu", order_kernel, b.members, CT__WARP, m.rows, pivot, failed, to));
+        CT__DO(b, CT__RUN_EACH(b.dev, "lu", order_kernel, b.members * m.rows, b.members, m.rows, pivot,
+                               failed, to));
     }
     ct_status note(ct_failure *failure) const
     {

@@ -52,7 +52,8 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
     const ct__matrix A = ct__transposed(At.m);
     ct__copy_matrices(b, b.m[0], A);
-    (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
+    const int64_t least = b.members < CT__QR_MANY ? CT__QR_ALONE : CT__QR_ROWS;
+    (ct__one_by_one(b, rows >= least) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
     ct__copy_matrices(b, A, b.m[0]);
     ct__copy_matrices(b, taus.m, b.m[1]);
     if (rank_tolerance < 0) return b.status;

@@ -3,7 +3,7 @@
 # tests it: nvcc compiles a kernel and calls of both libraries, and CC links them. nvcc reports the folders of
 # its own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). Missing parts may be in
 # ROOTS: folders with include/ and lib/, or folders of such folders, the layout of PyPI's packages. Lists are
-# separated by commas.
+# separated by commas. The CAPABILITIES `native` are those of the GPUs at hand, or 80 and 90.
 #
 # Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (-isystem, or a folder), library
 # (a file), folder (of libraries).
@@ -51,6 +51,12 @@ library() {
     done
 }
 
+# The compute capabilities of the GPUs at hand that the backend can use.
+at_hand() {
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+        tr -d '. ' | awk '$1 >= 80' | sort -nu
+}
+
 # no REASON: rejects this nvcc.
 no() { echo "$1"; exit 1; }
 
@@ -70,6 +76,10 @@ try() (
     # The GPUs that this nvcc knows, and for later ones PTX of the last, which the driver translates.
     flags='' newest='' known=''
     codes=$("$nvcc" --list-gpu-code 2>/dev/null)
+    if [ "$capabilities" = native ]; then
+        capabilities=$(at_hand | sed 's/^/sm_/' | grep -xF "$codes" | sed 's/^sm_//')
+        capabilities=${capabilities:-80 90}
+    fi
     for capability in $capabilities; do
         number=${capability%%[!0-9]*} # 90 of 90a
         [ "${number:-0}" -ge 80 ] || no "gpu_capabilities has $capability: the least is 80"

@@ -1,4 +1,4 @@
-/* Where a table begins, and whether its first row holds names. */
+/* Finds where a table begins and whether its first row holds names. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"

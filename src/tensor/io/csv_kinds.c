@@ -1,5 +1,4 @@
-/* Columns of text: categories and times. They are read twice more, first to determine their kind, then for
- * their values. */
+/* Columns of text: categories and times. Two further passes: kinds, then values. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"

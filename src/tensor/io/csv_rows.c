@@ -17,8 +17,10 @@ static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const fie
     return ct__csv_refuse(r, t, col, f,
                           k == CT_NUMBER_TOO_LARGE   ? " is too large for a double"
                           : k == CT_NUMBER_NONE      ? ct__csv_no_number(r, t, f)
-                          : t->forms[col] & CT__BARE ? " is a percentage below a number that is none"
-                                                     : " is no percentage, as those above");
+                          : t->forms[col] & CT__BARE ? " is a percentage, and those above are plain numbers: "
+                                                       "a column must not mix them"
+                                                     : " is a plain number, and those above are percentages: "
+                                                       "a column must not mix them");
 }
 
 /* `last` is the last field of the row. */
@@ -128,7 +130,7 @@ static ct_number read_number(const reader *r, const field *f, int *form, double 
     return ct__csv_number(f, r->dialect.decimal, form, value);
 }
 
-/* Whether a column has some numbers in percent and some not. */
+/* Whether a column mixes percentages and plain numbers. */
 static bool is_mixed(unsigned char *forms, int form)
 {
     const unsigned char both = CT__BARE | CT__PERCENT, now = *forms | (unsigned char)form;

@@ -9,12 +9,16 @@
 
 static int64_t columns(const ct_tensor *t) { return ct_tensor_ndim(t) == 1 ? 1 : ct_tensor_dim(t, 1); }
 
-/* Quotes a name that has characters with a meaning in CSV, or blanks that reading would trim. */
+/* A first byte of EF, FE or FF may be taken for a byte order mark. */
+bool ct_csv_is_plain(const char *text)
+{
+    const size_t n = strlen(text);
+    return n && !strpbrk(text, ",;\t\"\r\n") && !strchr(" #\xef\xfe\xff", text[0]) && text[n - 1] != ' ';
+}
+
 static ct_status write_name(ct__output *out, const char *name)
 {
-    size_t n = strlen(name);
-    bool plain = n > 0 && !strpbrk(name, ",\"\r\n") && !strchr(" \t", name[0]) && !strchr(" \t", name[n - 1]);
-    if (plain) return ct__file_write(out, name, n);
+    if (ct_csv_is_plain(name)) return ct__file_write(out, name, strlen(name));
     ct_status s = ct__file_write(out, "\"", 1);
     for (; *name && !s; name++) {
         s = ct__file_write(out, name, 1);

@@ -1,5 +1,5 @@
-/* Files: reads whole files, and writes files that are never left half written. Messages are "path: what is
- * wrong". */
+/* Reads whole files, and writes files atomically. Messages have the form "path: what
+ * is wrong". */
 #ifndef CT_TENSOR_FILE_H
 #define CT_TENSOR_FILE_H
 
@@ -53,7 +53,8 @@ typedef struct ct__output {
 /* After a failure there is nothing to end; calling ct__file_end is harmless. */
 ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
 ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
-/* Commits after CT_OK, else aborts. Returns the file's first failure, else s. */
+/* Commits after CT_OK, else aborts. Returns the file's first failure, else s. CT_EIO also if the new file is
+ * in place and its folder cannot be synced; the message then says that it is written. */
 ct_status ct__file_end(ct__output *out, ct_status s);
 
 /* -- tensors --------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Writes files that are never left half written. */
+/* Atomic file writes. */
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 
@@ -35,8 +35,8 @@ static ct_status give_up(ct__output *out, ct_status status)
     return out->status = status;
 }
 
-/* Inspects what is at `path`: whether to write to it directly, and the *mode of a file that will be replaced,
- * else -1. Returns errno. */
+/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will
+ * be replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
 static int inspect(const char *path, int *mode, bool *direct)
 {
     struct stat info;
@@ -45,7 +45,7 @@ static int inspect(const char *path, int *mode, bool *direct)
     if (S_ISDIR(info.st_mode)) return EISDIR;
     if (access(path, W_OK)) return errno;
     *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
-    if (!*direct) *mode = info.st_mode & 07777;
+    if (!*direct) *mode = info.st_mode & 0777;
     return 0;
 }
 
@@ -59,10 +59,12 @@ static int open_temporary(ct__output *out)
         snprintf(name, sizeof out->temporary, CT__TEMPORARY, out->target, (long)getpid(),
                  (unsigned long long)(uintptr_t)out, i);
         const int descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
-        if (descriptor < 0 ? errno != EEXIST : ct__temporary_claim(descriptor)) return descriptor;
-        if (descriptor >= 0) close(descriptor);
+        const int error = descriptor < 0 ? errno : ct__temporary_claim(descriptor);
+        if (!error) return descriptor;
+        if (descriptor >= 0) close(descriptor), unlink(name);
+        errno = error;
+        if (error != EEXIST) break;
     }
-    errno = EEXIST;
     return -1;
 }
 
@@ -153,22 +155,24 @@ ct_status ct__file_write(ct__output *out, const void *data, size_t bytes)
     return CT_OK;
 }
 
-/* A rename is durable only once its directory is synced. */
-static void sync_folder(const char *path, char *scratch)
-{
-    ct__path_split(path, scratch);
-    int folder = ct__path_open(scratch, O_RDONLY);
-    if (folder < 0) return;
-    (void)fsync(folder);
-    close(folder);
-}
-
 /* Returns errno; a file that does not support syncing is no error. */
 static int sync_file(int descriptor)
 {
     while (fsync(descriptor))
         if (errno != EINTR) return errno == EINVAL ? 0 : errno;
     return 0;
+}
+
+/* A rename is durable only once its directory is synced. Returns errno; a directory that may be written but
+ * not read cannot be synced, which is no error. */
+static int sync_folder(const char *path, char *scratch)
+{
+    ct__path_split(path, scratch);
+    const int folder = ct__path_open(scratch, O_RDONLY);
+    if (folder < 0) return errno == EACCES ? 0 : errno;
+    const int error = sync_file(folder);
+    close(folder);
+    return error;
 }
 
 /* Renames the temporary file to the target. If the device holds a lock on the target, it moves to the new
@@ -190,9 +194,12 @@ static ct_status replace(ct__output *out)
     else
         close(out->descriptor);
     out->descriptor = -1;
-    sync_folder(out->target, out->temporary);
+    error = sync_folder(out->target, out->temporary);
     discard(out);
-    return CT_OK;
+    if (error)
+        out->status = ct__path_refused(out->device, out->target,
+                                       "it is written, but a power failure may undo that: ", error);
+    return out->status;
 }
 
 ct_status ct__file_end(ct__output *out, ct_status s)

@@ -1,4 +1,4 @@
-/* Locks by which programs take turns to write a file, and the temporary files that dead writers have left.
+/* Locks with which programs take turns to write a file. Removes the temporary files of dead writers.
  *
  * The lock is on the whole file (flock) and ends with the process that holds it. Saving replaces a file by
  * another, so a lock is valid only while its file is the one at the path. A save under a lock moves the lock
@@ -124,10 +124,13 @@ void ct__lock_move(ct_file_lock *lock, int descriptor)
 
 /* -- temporary files ------------------------------------------------------------------------------------ */
 
-bool ct__temporary_claim(int descriptor)
+int ct__temporary_claim(int descriptor)
 {
     struct stat info;
-    return !lock_descriptor(descriptor, LOCK_EX | LOCK_NB) && !fstat(descriptor, &info) && info.st_nlink > 0;
+    const int error = lock_descriptor(descriptor, LOCK_EX | LOCK_NB);
+    if (error) return error == EWOULDBLOCK ? EEXIST : error;
+    if (fstat(descriptor, &info)) return errno;
+    return info.st_nlink > 0 ? 0 : EEXIST;
 }
 
 /* Whether a name is `base` followed by the suffix of CT__TEMPORARY and nothing else. */

@@ -15,9 +15,9 @@ void ct__lock_move(ct_file_lock *lock, int descriptor);
 /* TARGET.tmp-PROCESS-ADDRESS-TRY: its writer keeps it locked until it is renamed. */
 #define CT__TEMPORARY "%s.tmp-%ld-%llx-%d"
 
-/* Locks a new temporary file. Returns false if another writer has taken it for a dead writer's: it is then
- * lost. */
-bool ct__temporary_claim(int descriptor);
+/* Locks a new temporary file. Returns errno; EEXIST if another writer has taken it for a dead writer's: it is
+ * then lost. */
+int ct__temporary_claim(int descriptor);
 /* Removes the temporary files of `folder`/`base` that are not locked: their writers are dead. If the file
  * system keeps locks local to each host, it may also remove a file of a living writer on another host, whose
  * commit then fails. */

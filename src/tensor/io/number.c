@@ -1,6 +1,8 @@
 /* A number of few digits is one exact multiplication or division: digits below 2^53, power of ten up to 10^22
- * [Clinger 1990]. Others use strtod and printf, without a decimal point, since locales differ in it. */
+ * [Clinger 1990]. Others use strtod, without a decimal point, since locales differ in it. */
 #include "number.h"
+
+#include "tensor/internal.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -22,7 +24,6 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /* Reads a word for "missing" or infinity, which begins with neither sign nor digit. */
 static ct_number read_word(const char *s, size_t n, double *value)
 {
-    *value = NAN;
     if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "n/a") ||
         is_word(s, n, "#n/a") || is_word(s, n, "null"))
         return CT_NUMBER_MISSING;
@@ -65,6 +66,7 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     const char *p = text, *end = text + size;
+    *value = NAN;
     bool negative = p < end && *p == '-';
     if (p < end && (*p == '-' || *p == '+')) p++;
 
@@ -131,14 +133,5 @@ size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
             ct_number_read(text, ct_number_write(value, digits, text), &back);
         return strlen(text);
     }
-    int most = digits > 17 ? 17 : digits;
-    size_t n = (size_t)snprintf(text, CT_NUMBER_TEXT, "%.*g", most, value);
-    char *point = text + strspn(text, "-0123456789");
-    if (*point && *point != 'e') {
-        char *after = point + strcspn(point, "0123456789");
-        *point = '.';
-        memmove(point + 1, after, n + 1 - (size_t)(after - text));
-        n -= (size_t)(after - point) - 1;
-    }
-    return n;
+    return (size_t)ct__print(text, CT_NUMBER_TEXT, "%.*g", digits > 17 ? 17 : digits, value);
 }

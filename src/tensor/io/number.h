@@ -1,4 +1,4 @@
-/* Numbers as text with another decimal sign. */
+/* Numbers with a decimal comma. */
 #ifndef CT_TENSOR_NUMBER_H
 #define CT_TENSOR_NUMBER_H
 

@@ -1,4 +1,4 @@
-/* Paths: where they lead, and how messages name them. */
+/* Resolves paths, opens them, and writes them for messages. */
 #define _XOPEN_SOURCE 700
 #include "path.h"
 

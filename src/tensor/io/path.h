@@ -1,4 +1,4 @@
-/* Paths: where they lead, and how messages name them. */
+/* Resolves paths, opens them, and writes them for messages. */
 #ifndef CT_TENSOR_PATH_H
 #define CT_TENSOR_PATH_H
 

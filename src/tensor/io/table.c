@@ -1,6 +1,7 @@
 /* Access to a table of numbers that has been read. */
 #include "csv.h"
 #include "tensor/internal.h"
+#include "tensor/message.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,6 +35,11 @@ const ct_column *ct_table_column(const ct_table *t, int64_t col)
     return t && col >= 0 && col < t->cols ? &t->columns[col] : NULL;
 }
 
+bool ct_table_unnamed(const ct_table *t, int64_t col)
+{
+    return t && t->header && col >= 0 && col < t->cols && (t->forms[col] & CT__UNNAMED);
+}
+
 int64_t ct_table_find(const ct_table *t, const char *name)
 {
     for (int64_t i = 0; t && name && i < t->cols; i++)
@@ -43,8 +49,7 @@ int64_t ct_table_find(const ct_table *t, const char *name)
 
 bool ct_table_counts_rows(const ct_table *t, int64_t col)
 {
-    if (!t || col < 0 || col >= t->cols || t->rows < 2 || !(t->forms[col] & CT__UNNAMED) || !t->header)
-        return false;
+    if (!ct_table_unnamed(t, col) || t->rows < 2) return false;
     for (int64_t i = 0; i < t->rows; i++)
         if (ct_table_at(t, i, col) != (double)i + t->values[col]) return false;
     return t->values[col] == 0 || t->values[col] == 1;
@@ -70,7 +75,7 @@ void ct__csv_note(ct_table *t, const char *format, ...)
     va_list arguments;
     if (t->n_notes == CT__NOTES) return;
     va_start(arguments, format);
-    vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
+    ct__message(t->notes[t->n_notes++], CT__NOTE, format, arguments);
     va_end(arguments);
 }
 
@@ -102,8 +107,8 @@ ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *col
                           : CT_OK;
     for (int64_t j = 0; cols && j < n && !s; j++)
         if (cols[j] < 0 || cols[j] >= t->cols)
-            s = ct__fail(device, CT_EINDEX, "table: column %lld of %lld", (long long)cols[j],
-                         (long long)t->cols);
+            s = ct__fail(device, CT_EINDEX, "table: there is no column %lld, use 0 to %lld",
+                         (long long)cols[j], (long long)t->cols - 1);
     ct_shape shape = ct_shape2(t->rows, n);
     if (!s && ct_shape_count(shape) < 0) s = ct__fail(device, CT_ESHAPE, "table: too many columns");
     if (s) return NULL;

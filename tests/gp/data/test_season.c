@@ -307,6 +307,48 @@ static void periods_begin_at_seasons(void **state)
     gp_data_free(&none);
 }
 
+static double lower_bound(ct_gp *gp, const char *name)
+{
+    assert_gp(gp, device);
+    return ct_gp_param(gp, ct_gp_find(gp, name))->lower;
+}
+
+/* A period is not fitted below what the rows can resolve, whether it has a start or not; few rows count by
+ * their smallest distance. A start, an upper bound or a value below that stays. */
+static void periods_are_no_aliases(void **state)
+{
+    (void)state;
+    enum { N = 12 };
+    static const struct {
+        const char *kernel;
+        double lower;
+    } of[] = { { "periodic", 2 }, { "periodic(period=7)", 2 },   { "cosine(period=2)", 2 },
+               { "periodic", 2 }, { "periodic(period=1.9)", 0 }, { "periodic(period=7!)", 0 } };
+    gp_data many = series(60, false, 0.5, week), few = series(N, false, 0.5, week);
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+            ct_gp *gp = gp_of(k ? &few : &many, of[i].kernel, NULL);
+            assert_close(lower_bound(gp, i == 2 ? "cosine.period" : "periodic.period"), of[i].lower, 1e-9, 0);
+            ct_gp_free(gp);
+        }
+    /* an alias: a wave of period 7/8 is one of period 7 on whole days */
+    ct_gp *gp = gp_of(&many, "scale * periodic(period=2.5)", NULL);
+    assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .restarts = 8 }), ct_message(device));
+    assert_true(gp_get(gp, "periodic.period") >= 2);
+    ct_gp_free(gp);
+
+    ct_kernel *bounded = ct_kernel_parse("periodic");
+    ct_param p = *ct_kernel_param(bounded, 1);
+    p.upper = 1.5;
+    assert_string_equal(p.name, "periodic.period");
+    assert_ok(ct_kernel_set(bounded, 1, &p), ct_kernel_message(bounded));
+    gp = ct_gp_new(many.X, many.y, bounded, NULL);
+    assert_true(lower_bound(gp, "periodic.period") == 0);
+    ct_gp_free(gp);
+    gp_data_free(&many);
+    gp_data_free(&few);
+}
+
 /* -- what is refused, and failing allocations ------------------------------------------------------------ */
 
 static void refusals(void **state)
@@ -404,6 +446,7 @@ int main(void)
         cmocka_unit_test(seasons_of_a_transformed_target),
         cmocka_unit_test(a_season_of_one_column),
         cmocka_unit_test(periods_begin_at_seasons),
+        cmocka_unit_test(periods_are_no_aliases),
         cmocka_unit_test(refusals),
         cmocka_unit_test(every_allocation_may_fail),
     };

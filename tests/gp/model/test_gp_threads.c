@@ -1,5 +1,6 @@
 /* Host programs that limit OpenMP, use it themselves, fork, or share the machine. Each must end with the
- * numbers of an undisturbed run. A case that hangs is killed by its alarm. */
+ * numbers of an undisturbed run, to rounding, because the number of threads may differ. A case that hangs is
+ * killed by its alarm. */
 #include "gp_support.h"
 
 #include <cotangent/ops.h>
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N = 320, RESULTS = 12, PATIENCE = 100 /* seconds */ };
+enum { N = 320, RESULTS = 12, IN_F16 = 6, PATIENCE = 600 /* seconds */ };
 
 /* -- the work -------------------------------------------------------------------------------------------- */
 
@@ -47,6 +48,7 @@ static void work(ct_device *dev, double *v)
     v[k++] = size_of(ct_solve(A, X));
     v[k++] = size_of(ct_lstsq(A, ct_slice(X, 1, 0, 9, 1)));
     v[k++] = size_of(ct_inverse(ct_add_diag(M, ct_scalar(tape, CT_F64, 64))));
+    assert_int_equal(k, IN_F16);
     v[k++] = size_of(ct_cast(ct_matmul(ct_cast(A, CT_F16), ct_cast(A, CT_F16)), CT_F64));
     v[k++] = size_of(ct_exp(ct_constant(tape, wide)));
     ct_var L = ct_cholesky(A),
@@ -67,9 +69,12 @@ static void work_of(int threads, double *v)
     ct_device_close(dev);
 }
 
+/* An element of the product in f16 is rounded once, by up to u = 2^-11 of its size (docs/half.md). With
+ * another number of threads it may be rounded the other way, and its square then differs by some 4 u. */
 static void assert_same(const double *v, const double *wanted, const char *what)
 {
-    for (int k = 0; k < RESULTS; k++) check_close_at(v[k], wanted[k], 1e-9, 0, what, __FILE__, __LINE__);
+    for (int k = 0; k < RESULTS; k++)
+        check_close_at(v[k], wanted[k], k == IN_F16 ? 5 * 0x1p-11 : 1e-9, 0, what, __FILE__, __LINE__);
 }
 
 /* -- hosts ----------------------------------------------------------------------------------------------- */
@@ -334,7 +339,7 @@ static void a_busy_machine_is_noticed(void **state)
     (void)state;
     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
     ct__stopwatch waited = ct__pace_begin(dev->threads), worked = waited;
-    waited.wall -= 1, waited.cpu -= 0.3;
+    waited.wall -= 1000, waited.cpu -= 300;
     worked.wall -= 1e6, worked.cpu -= 0.9e6;
     ct__pace_end(dev, &waited);
     assert_int_equal(ct__team(dev, 2), 1);

@@ -89,6 +89,7 @@ enum {
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,        /* rows and columns of a tile of C, at most; bits */
     CT__HALF_DEPTH = 256,       /* inner extent of tiles of A and B; half of it for f16 with AMX; bits */
+    CT__HALF_PART = 96,         /* columns of B in f32 at a time, and of C for what AMX cannot compute */
     CT__HALF_LEAST = 64,        /* rows and columns below which no tile is halved */
     CT__HALF_ALONE = 1 << 16,   /* multiplications up to which one thread is faster */
     CT__HALF_TILES = 2,         /* tiles for each thread, at least, to balance the load */
@@ -100,7 +101,6 @@ enum {
     CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place; bits */
     CT__COLUMNS_A = 1 << 19,    /* elements of A in a tile, which stay in the second-level cache */
     CT__COLUMNS_KEPT = 1 << 19, /* bytes of packed A for each thread, or more to keep all busy */
-    CT__COLUMNS_PART = 128,     /* columns of a tile in f32, for what AMX cannot compute */
     CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster; bits */
     CT__COLUMNS_AHEAD = 24,     /* lines that are prefetched ahead of their use */
 
@@ -143,7 +143,7 @@ enum {
     CT__TEAM_LEAST = 64,   /* or this many if that is more */
     CT__TEAM_SPINS = 4000, /* polls before a waiting thread sleeps: 40 to 200 microseconds */
     CT__PACE_WINDOW = 20,  /* milliseconds of measurement that show whether the machine is busy */
-    CT__PACE_REST = 20,    /* if it is, one thread works alone for this many times as long */
+    CT__PACE_REST = 20,    /* single-thread back-off if it is, relative to that time */
 };
 
 #endif

@@ -1,18 +1,8 @@
 #include "kit.h"
 
-#include <math.h>
-#include <string.h>
-
-#if defined(__clang__)
-#    pragma clang diagnostic ignored "-Wpass-failed" /* a loop that a sanitizer keeps scalar */
-#endif
-
-#define VECTOR_CODE "tensor/cpu/kernel/kit_code.h"
-#include "each_isa.h"
-
 const ct__kit *ct__kit_of(int isa, ct_dtype dtype)
 {
-    static const ct__kit *const kits[][CT__ISA_COUNT] = CT__EACH(&kit);
+    static const ct__kit *const kits[][CT__ISA_COUNT] = CT__EACH(ct__kit);
     return kits[dtype != CT_F64][isa];
 }
 

@@ -6,6 +6,7 @@
 
 #include "../cpu.h"
 #include "config.h"
+#include "isa.h"
 
 enum {
     CT__LEFT_LOWER = 1,  /* A's elements (i, p) are used only for p <= i, */
@@ -58,6 +59,7 @@ typedef struct ct__kit {
     /* s = ½(g + gᵀ), n x n. With `lower` only the tiles on and below the diagonal. */
     void (*symmetric_part)(bool lower, int64_t n, const void *g, int64_t ldg, void *s, int64_t lds);
 } ct__kit;
+CT__VARIANTS(ct__kit, ct__kit);
 
 /* The kit of an instruction set (isa.h) for f64, or for f32 with any other dtype. */
 const ct__kit *ct__kit_of(int isa, ct_dtype dtype);

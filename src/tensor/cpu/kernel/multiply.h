@@ -1,11 +1,10 @@
-/* Matrix products for each type and instruction set (each_isa.h). A tile of HIGH rows by WIDE vectors is held
- * in registers. */
+/* Vector code: matrix products. A tile of HIGH rows by WIDE vectors is held in registers. */
 #define WIDTH (WIDE * L) /* of a tile, in numbers */
 
 /* c (rows x n) = ± sum, or c += ± sum. The sums come from memory, because compilers would otherwise keep them
  * in memory throughout the loop that accumulates them. */
-TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t rows, int64_t n, T *c,
-                                 int64_t ldc, bool minus, bool add)
+CT__INLINE void put(const int vectors, T (*sum)[WIDTH], int64_t rows, int64_t n, T *c, int64_t ldc,
+                    bool minus, bool add)
 {
     const T sign = minus ? -1 : 1;
     if (n < vectors * L) {
@@ -15,7 +14,7 @@ TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t row
     }
     for (int64_t r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) {
-            NAME(vec) *to = &VEC(c + r * ldc + v * L), s = sign * LOAD(sum[r] + v * L);
+            vec *to = &VEC(c + r * ldc + v * L), s = sign * LOAD(sum[r] + v * L);
             if (add)
                 *to += s;
             else
@@ -25,24 +24,23 @@ TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t row
 
 /* c (rows x n) = or += ± Σ_p a_rp b_p, with a_rp at a[r ra + p pa] and b packed. Callers pass a constant
  * `vectors`; depth is at least 1. */
-TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, int64_t ra, int64_t pa,
-                                  const T *b, int64_t rows, int64_t n, T *c, int64_t ldc, bool minus,
-                                  bool add)
+CT__INLINE void tile(const int vectors, int64_t depth, const T *a, int64_t ra, int64_t pa, const T *b,
+                     int64_t rows, int64_t n, T *c, int64_t ldc, bool minus, bool add)
 {
-    NAME(vec) sum[HIGH * WIDE] = { 0 };
+    vec sum[HIGH * WIDE] = { 0 };
     const T *x[HIGH];
     UNROLL for (int r = 0; r < HIGH; r++) x[r] = a + (r < rows ? r : 0) * ra;
     for (int r = 0; r < rows && add; r++)
         for (int l = 0; l < vectors * L; l += 64 / (int)sizeof(T)) __builtin_prefetch(c + r * ldc + l, 1);
-    NAME(accumulate)(HIGH, vectors, true, depth, x, pa, b, vectors * L, sum);
+    accumulate(HIGH, vectors, true, depth, x, pa, b, vectors * L, sum);
     T out[HIGH][WIDTH];
     UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) VEC(out[r] + v * L) =
         sum[r * vectors + v];
-    NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
+    put(vectors, out, rows, n, c, ldc, minus, add);
 }
 
 /* Zeros the panel's elements (p, j) with p + k < j (lower) or p + k > j (upper). */
-static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool lower)
+static void trim(T *panel, int64_t width, int64_t depth, int64_t k, bool lower)
 {
     for (int64_t p = 0; p < depth; p++)
         for (int64_t j = 0; j < width; j++)
@@ -51,8 +49,7 @@ static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool l
 
 /* Packs columns [j, j + n) of B's rows [from, to), or of its triangle, into panels (to - from) WIDTH
  * apart. */
-TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n,
-                                    T *panels)
+static void pack_right(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n, T *panels)
 {
     for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH, width = (cols + L - 1) / L * L;
@@ -61,25 +58,25 @@ TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t 
         if (first >= last) continue;
         const T *b = (const T *)q->b + first * q->b_rs + c * q->b_cs;
         T *panel = panels + (first - from) * width;
-        NAME(pack)(b, q->b_rs, q->b_cs, last - first, cols, width, panel);
+        pack(b, q->b_rs, q->b_cs, last - first, cols, width, panel);
         if (q->parts & CT__RIGHT_LOWER && first < c + cols)
-            NAME(trim)(panel, width, ct__min(last, c + cols) - first, first - c, true);
+            trim(panel, width, ct__min(last, c + cols) - first, first - c, true);
         if (q->parts & CT__RIGHT_UPPER && last > c) {
             const int64_t p = ct__max(first, c);
-            NAME(trim)(panel + (p - first) * width, width, last - p, p - c, false);
+            trim(panel + (p - first) * width, width, last - p, p - c, false);
         }
     }
 }
 
-static void NAME(clear)(int64_t rows, int64_t n, T *c, int64_t ldc)
+static void clear(int64_t rows, int64_t n, T *c, int64_t ldc)
 {
     for (int64_t r = 0; r < rows; r++) memset(c + r * ldc, 0, (size_t)n * sizeof(T));
 }
 
 /* Computes the tiles of rows [i, i + HIGH) and columns [j, j + n) for the inner range [from, to). packed: A's
  * rows, or NULL if A is read in place. */
-TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
-                               int64_t j, int64_t n, const T *panels, T *packed)
+static void strip(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to, int64_t j,
+                  int64_t n, const T *panels, T *packed)
 {
     const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
                   high = q->parts & CT__LEFT_LOWER ? ct__min(q->k, i + rows) : q->k;
@@ -95,25 +92,24 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
         const int64_t start = ct__max(from, first), stop = ct__min(to, last), vectors = (cols + L - 1) / L;
         T *out = (T *)q->c + i * q->ldc + c;
         if (start >= stop) {
-            if (first >= last && !from && !q->add) NAME(clear)(rows, cols, out, q->ldc);
+            if (first >= last && !from && !q->add) clear(rows, cols, out, q->ldc);
             continue;
         }
         const bool begun = q->add || first < from;
         const int64_t depth = stop - start;
         const T *left = a + (start - origin) * pa, *right = panels + (start - from) * vectors * L;
         switch (vectors) {
-        case 1: NAME(tile)(1, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
+        case 1: tile(1, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
 #if ISA > 0
-        case 2: NAME(tile)(2, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
+        case 2: tile(2, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
 #endif
-        default: NAME(tile)(WIDE, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun);
+        default: tile(WIDE, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun);
         }
     }
 }
 
 /* Packs columns [from, to) of A's rows [i, i + rows) into strips of HIGH rows, (to - from) HIGH apart. */
-TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
-                                   T *packed)
+static void pack_left(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to, T *packed)
 {
     const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
                   high = q->parts & CT__LEFT_LOWER ? ct__min(q->k, i + rows) : q->k;
@@ -127,32 +123,32 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
             for (int64_t r = 0; r < whole; r += HIGH)
                 for (int64_t l = 0; l < HIGH; l++) packed[r * depth + p * HIGH + l] = a[p * q->a_cs + r + l];
         if (whole < rows)
-            NAME(pack)(a + whole, q->a_cs, 1, last - first, rows - whole, HIGH, packed + whole * depth);
+            pack(a + whole, q->a_cs, 1, last - first, rows - whole, HIGH, packed + whole * depth);
         return;
     }
     for (int64_t r = 0; r < rows; r += HIGH) {
         const int64_t high_rows = ct__min(HIGH, rows - r);
-        NAME(pack)(a + r * q->a_rs, q->a_cs, q->a_rs, last - first, high_rows, HIGH, packed + r * depth);
+        pack(a + r * q->a_rs, q->a_cs, q->a_rs, last - first, high_rows, HIGH, packed + r * depth);
     }
 }
 
-static void NAME(product)(const ct__product *q, void *work)
+static void product(const ct__product *q, void *work)
 {
     if (q->m <= 0 || q->n <= 0) return;
     const int64_t nc = CT__PANELS * WIDTH;
-    const bool pack_left = q->a_cs != 1 || q->a == q->c;
+    const bool packs = q->a_cs != 1 || q->a == q->c;
     T *packed = work, *panels = packed + CT__STRIPS * HIGH * CT__DEPTH;
     int64_t from = 0;
     do {
         const int64_t to = ct__min(q->k, from + CT__DEPTH);
         for (int64_t j = 0; j < q->n; j += nc) {
             const int64_t n = ct__min(nc, q->n - j);
-            NAME(pack_right)(q, from, to, j, n, panels);
+            pack_right(q, from, to, j, n, panels);
             for (int64_t i = 0; i < q->m; i += HIGH) {
-                if (pack_left && i % (CT__STRIPS * HIGH) == 0)
-                    NAME(pack_left)(q, i, ct__min(CT__STRIPS * HIGH, q->m - i), from, to, packed);
-                T *left = pack_left ? packed + i % (CT__STRIPS * HIGH) * (to - from) : NULL;
-                NAME(strip)(q, i, ct__min(HIGH, q->m - i), from, to, j, n, panels, left);
+                if (packs && i % (CT__STRIPS * HIGH) == 0)
+                    pack_left(q, i, ct__min(CT__STRIPS * HIGH, q->m - i), from, to, packed);
+                T *left = packs ? packed + i % (CT__STRIPS * HIGH) * (to - from) : NULL;
+                strip(q, i, ct__min(HIGH, q->m - i), from, to, j, n, panels, left);
             }
         }
         from = to;

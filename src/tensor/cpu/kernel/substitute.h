@@ -1,9 +1,8 @@
-/* Substitution with a lower triangle, for each type and instruction set (each_isa.h). Blocks of HIGH rows and
- * a few vectors of columns are held in registers. No inverse of a block is used, so X is as accurate as
- * column-by-column substitution. */
+/* Vector code: substitution with a lower triangle. Blocks of HIGH rows and a few vectors of columns are held
+ * in registers. No inverse of a block is used, so X is as accurate as column-by-column substitution. */
 
 /* The next HIGH rows of X (fewer at the end): x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
-typedef struct NAME(next_rows) {
+typedef struct next_rows {
     int64_t rows, depth;
     const T *c, *done; /* c_rk is at c + r rs + k cs; x_k, already solved, at done + k ld */
     int64_t rs, cs, ld;
@@ -13,15 +12,15 @@ typedef struct NAME(next_rows) {
     const T *b;
     T *x; /* may be b */
     int64_t ldx;
-} NAME(next_rows);
+} next_rows;
 
-TARGET CT__INLINE void NAME(substitute_rows)(const int vectors, const NAME(next_rows) * n)
+CT__INLINE void substitute_rows(const int vectors, const next_rows *n)
 {
-    NAME(vec) sum[HIGH * WIDE] = { 0 };
-    const NAME(vec) zero = { 0 };
+    vec sum[HIGH * WIDE] = { 0 };
+    const vec zero = { 0 };
     const T *l[HIGH];
     UNROLL for (int r = 0; r < HIGH; r++) l[r] = n->c + (r < n->rows ? r : 0) * n->rs;
-    NAME(accumulate)(HIGH, vectors, true, n->depth, l, n->cs, n->done, n->ld, sum);
+    accumulate(HIGH, vectors, true, n->depth, l, n->cs, n->done, n->ld, sum);
     UNROLL for (int r = 0; r < HIGH; r++)
     {
         if (r >= n->rows) break;
@@ -30,8 +29,8 @@ TARGET CT__INLINE void NAME(substitute_rows)(const int vectors, const NAME(next_
     UNROLL for (int r = 0; r < HIGH; r++)
     {
         if (r >= n->rows) break;
-        const NAME(vec) f = zero - n->inverse[r * n->step];
-        NAME(vec) *own = sum + r * vectors;
+        const vec f = zero - n->inverse[r * n->step];
+        vec *own = sum + r * vectors;
         UNROLL for (int v = 0; v < vectors; v++)
         {
             own[v] = n->divisor ? -own[v] / n->divisor[r * n->step] : own[v] * f;
@@ -39,7 +38,7 @@ TARGET CT__INLINE void NAME(substitute_rows)(const int vectors, const NAME(next_
         }
         UNROLL for (int q = r + 1; q < HIGH; q++)
         {
-            const NAME(vec) s = l[q][n->own + r * n->own_cs] - zero;
+            const vec s = l[q][n->own + r * n->own_cs] - zero;
             UNROLL for (int v = 0; v < vectors; v++) ADD_PRODUCT(sum[q * vectors + v], s, own[v]);
         }
     }

@@ -1,12 +1,95 @@
-/* What each_isa.h includes for one type and instruction set: vectors, the product of a register tile, packing
- * and transposes, and then VECTOR_CODE, which uses them. */
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+/* Vector code is compiled once for each type and instruction set (meson.build), with
+ *
+ *     F64      1 for double, 0 for float
+ *     ISA      the instruction set's number (isa.h): 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512
+ *     VARIANT  the names of both, which NAME(n) appends to n
+ *
+ * Each of its files includes this header, for the arithmetic and for what they share: the product of a
+ * register tile, packing, transposes. It exports one struct of functions, NAME(name), which isa.h
+ * tabulates. */
+#ifndef CT_TENSOR_CPU_VECTOR_H
+#define CT_TENSOR_CPU_VECTOR_H
 
-#define L       LANES
-#define HIGH    CT__TILE_ROWS(ISA)
-#define WIDE    CT__TILE_VECTORS(ISA)
-#define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
-#define VEC(x)  (*(NAME(vec) *)(void *)(x))
+#include "../cpu.h"
+#include "config.h"
+#include "isa.h"
+#include "vmath.h"
+
+#include <math.h>
+
+#if ISA > 0
+#    include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#    pragma clang diagnostic ignored "-Wpass-failed" /* loops that a call or a sanitizer keeps scalar */
+#endif
+
+#define PASTE_(n, variant) n##variant
+#define PASTE(n, variant)  PASTE_(n, variant)
+#define NAME(n)            PASTE(n, VARIANT)
+
+/* T, and the C library's f for it. A vector has L numbers and any address. */
+#if F64
+typedef double T;
+#    define FN(name) name
+#else
+typedef float T;
+#    define FN(name) name##f
+#endif
+#define L ((16 << ISA) / (F64 ? 8 : 4))
+typedef T vec __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define LOAD(x) (*(const vec *)(const void *)(x))
+#define VEC(x)  (*(vec *)(void *)(x))
+
+/* Rows and vectors of a register tile. */
+#define HIGH CT__TILE_ROWS(ISA)
+#define WIDE CT__TILE_VECTORS(ISA)
+
+/* Unrolls a loop with constant bounds over an array, so that the array stays in registers. */
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* ZIP: the halves of a and b from number h on, interleaved. */
+#if L == 2
+#    define ZIP(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)
+#elif L == 4
+#    define ZIP(a, b, h) __builtin_shufflevector(a, b, h, 4 + h, h + 1, 5 + h)
+#elif L == 8
+#    define ZIP(a, b, h) __builtin_shufflevector(a, b, h, 8 + h, h + 1, 9 + h, h + 2, 10 + h, h + 3, 11 + h)
+#else
+#    define ZIP(a, b, h)                                                                                     \
+        __builtin_shufflevector(a, b, h, 16 + h, h + 1, 17 + h, h + 2, 18 + h, h + 3, 19 + h, h + 4, 20 + h, \
+                                h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
+#endif
+
+/* FUSED: whether there are fused multiply-adds. MAD: a b + c, fused if so. STREAM: *to = v, past the
+ * caches. */
+#if ISA == 0
+#    ifdef FP_FAST_FMA
+#        define FUSED true
+#    else
+#        define FUSED false
+#    endif
+#    define MAD(a, b, c)  ((a) * (b) + (c))
+#    define STREAM(to, v) (*(to) = (v))
+#else
+#    define FUSED true
+#    if ISA == 1 && F64
+#        define INTRINSIC(f) _mm256_##f##_pd
+typedef __m256d intrinsic;
+#    elif ISA == 1
+#        define INTRINSIC(f) _mm256_##f##_ps
+typedef __m256 intrinsic;
+#    elif F64
+#        define INTRINSIC(f) _mm512_##f##_pd
+typedef __m512d intrinsic;
+#    else
+#        define INTRINSIC(f) _mm512_##f##_ps
+typedef __m512 intrinsic;
+#    endif
+#    define MAD(a, b, c)  ((vec)INTRINSIC(fmadd)((intrinsic)(a), (intrinsic)(b), (intrinsic)(c)))
+#    define STREAM(to, v) INTRINSIC(stream)((void *)(to), (intrinsic)(v))
+#endif
 
 /* sum += a b, by an instruction that works in place. Where the sums soon leave their registers, gcc 12 would
  * otherwise copy each of them to memory in every iteration. Where they do not, it copies them because of this
@@ -22,21 +105,20 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 /* The product of a register tile: sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, with x_rp
  * at x[r][p step] and b_p at b + p ld. in_place: uses ADD_PRODUCT. b_p is prefetched `early` rows ahead; 0:
  * not at all. Callers pass constants for the first four. */
-TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, const bool in_place,
-                                          const int early, int64_t depth, const T *const *x, int64_t step,
-                                          const T *b, int64_t ld, NAME(vec) * sum)
+CT__INLINE void add_products(const int rows, const int vectors, const bool in_place, const int early,
+                             int64_t depth, const T *const *x, int64_t step, const T *b, int64_t ld, vec *sum)
 {
-    const NAME(vec) zero = { 0 };
+    const vec zero = { 0 };
     for (int64_t at = 0; depth > 0; depth--, at += step, b += ld) {
-        NAME(vec) row[4];
+        vec row[4];
         UNROLL for (int v = 0; v < vectors && early; v++) __builtin_prefetch(b + early * ld + v * L);
         UNROLL for (int v = 0; v < vectors; v++) row[v] = LOAD(b + v * L);
         UNROLL for (int r = 0; r < rows; r++)
         {
-            const NAME(vec) s = x[r][at] - zero;
+            const vec s = x[r][at] - zero;
             UNROLL for (int v = 0; v < vectors; v++)
             {
-                NAME(vec) *to = &sum[r * vectors + v];
+                vec *to = &sum[r * vectors + v];
                 if (in_place)
                     ADD_PRODUCT(*to, s, row[v]);
                 else
@@ -47,23 +129,22 @@ TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, con
 }
 
 /* The same. In place, it prefetches the rows of a panel that exceeds the first-level cache. */
-TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
-                                        const T *const *x, int64_t step, const T *b, int64_t ld,
-                                        NAME(vec) * sum)
+CT__INLINE void accumulate(const int rows, const int vectors, const bool in_place, int64_t depth,
+                           const T *const *x, int64_t step, const T *b, int64_t ld, vec *sum)
 {
     if (in_place && depth > CT__NEAR)
-        NAME(add_products)(rows, vectors, in_place, CT__AHEAD, depth, x, step, b, ld, sum);
+        add_products(rows, vectors, in_place, CT__AHEAD, depth, x, step, b, ld, sum);
     else
-        NAME(add_products)(rows, vectors, in_place, 0, depth, x, step, b, ld, sum);
+        add_products(rows, vectors, in_place, 0, depth, x, step, b, ld, sum);
 }
 
-/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds,
- * each of which interleaves row i with row i + LANES/2. With sign = 1 any bits may be transposed: a product
+/* to (L × L, `ld` apart) = sign from (L × L, `step` apart), transposed: log2 L rounds,
+ * each of which interleaves row i with row i + L/2. With sign = 1 any bits may be transposed: a product
  * would change those of a signalling NaN. */
-TARGET CT__INLINE void NAME(transpose_tile)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
+CT__INLINE void transpose_tile(const T *from, int64_t step, T *to, int64_t ld, const T sign)
 {
-    const NAME(vec) zero = { 0 }, f = sign - zero;
-    NAME(vec) r[L], next[L];
+    const vec zero = { 0 }, f = sign - zero;
+    vec r[L], next[L];
     UNROLL for (int i = 0; i < L; i++) r[i] = LOAD(from + i * step);
     if (sign != 1) UNROLL for (int i = 0; i < L; i++) r[i] *= f;
     UNROLL for (int n = 1; n < L; n *= 2)
@@ -80,8 +161,8 @@ TARGET CT__INLINE void NAME(transpose_tile)(const T *from, int64_t step, T *to, 
 
 /* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; padded with zero
  * columns */
-TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth,
-                                                      int64_t n, int64_t width, T *to)
+static __attribute__((unused)) void pack(const T *from, int64_t rs, int64_t cs, int64_t depth, int64_t n,
+                                         int64_t width, T *to)
 {
     int64_t j = 0;
     if (cs == 1 && n == width && n % L == 0) {
@@ -91,8 +172,7 @@ TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs,
     }
     for (; rs == 1 && j + L <= n; j += L) {
         int64_t p = 0;
-        for (; p + L <= depth; p += L)
-            NAME(transpose_tile)(from + p + j * cs, cs, to + p * width + j, width, 1);
+        for (; p + L <= depth; p += L) transpose_tile(from + p + j * cs, cs, to + p * width + j, width, 1);
         for (; p < depth; p++)
             for (int64_t l = j; l < j + L; l++) to[p * width + l] = from[p + l * cs];
     }
@@ -101,29 +181,15 @@ TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs,
 }
 
 /* y_ji = sign x_ij: rows x cols into cols x rows */
-TARGET static __attribute__((unused)) void
-NAME(transpose_signed)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, const T sign)
+static __attribute__((unused)) void transpose_signed(int64_t rows, int64_t cols, const T *x, int64_t ldx,
+                                                     T *y, int64_t ldy, const T sign)
 {
     const int64_t r = rows / L * L, c = cols / L * L;
     for (int64_t i = 0; i < r; i += L)
-        for (int64_t j = 0; j < c; j += L)
-            NAME(transpose_tile)(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
+        for (int64_t j = 0; j < c; j += L) transpose_tile(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = j < c ? r : 0; i < rows; i++)
             y[j * ldy + i] = sign == 1 ? x[i * ldx + j] : sign * x[i * ldx + j];
 }
 
-#include VECTOR_CODE
-
-#undef T
-#undef F64
-#undef FN
-#undef NAME
-#undef LANES
-#undef ZIP
-#undef L
-#undef HIGH
-#undef WIDE
-#undef LOAD
-#undef VEC
-#undef ADD_PRODUCT
+#endif

@@ -1,5 +1,9 @@
-/* Assembles covariance matrices and their gradients from tiles, for each type and instruction set
- * (each_isa.h). */
+/* Vector code: assembles covariance matrices and their gradients from tiles. */
+#include "covariance.h"
+#include "kernel/vector.h"
+
+#include <float.h>
+
 #include "covariance_tile.h"
 
 #include "covariance_bar.h"
@@ -7,16 +11,38 @@
 /* Numbers in a cache line, a multiple of the vector length. */
 #define GROUP (CT__ALIGNMENT / (int64_t)sizeof(T))
 
+/* The columns of [j0, j1) that are computed in row i */
+static int64_t first_column(const ct__cov_problem *q, int64_t i, int64_t j0)
+{
+    return q->clip == CT__COV_UPPER ? ct__max(i, j0) : j0;
+}
+
+static int64_t end_column(const ct__cov_problem *q, int64_t i, int64_t j1)
+{
+    return q->clip == CT__COV_LOWER ? ct__min(i + 1, j1) : j1;
+}
+
+/* The strip that begins in row i: as many of the rows [i, i1) as fit, and what is computed of the columns
+ * [j0, j1), in whole groups. In a triangle only rows of similar length share a strip. */
+static strip strip_from(const ct__cov_problem *q, int64_t i, int64_t i1, int64_t j0, int64_t j1,
+                        int64_t group)
+{
+    const int64_t most = ct__min(i1 - i, q->clip == CT__COV_ALL ? i1 - i : group), j = first_column(q, i, j0);
+    const int64_t width = ct__cov_whole(end_column(q, i + most - 1, j1) - j, group);
+    const int64_t rows = width > 0 ? ct__max(1, ct__min(most, CT__COV_WIDTH / width)) : most;
+    return (strip){ i, rows, j, ct__cov_whole(end_column(q, i + rows - 1, j1) - j, group) };
+}
+
 /* -- plans ----------------------------------------------------------------------------------------------- */
 
 /* Divides `block` (NULL: only measures) among the plan's arrays. Returns the bytes needed. */
-static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
+static size_t cut(const ct__cov_problem *q, char *block, plan *p)
 {
     const size_t threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes, n = (size_t)q->n,
                  params = (size_t)q->program->n_params, d = (size_t)q->d, row = (size_t)q->z_row * sizeof(T),
                  element = (size_t)q->lanes * sizeof(T);
     size_t used = 0, norms = 0;
-    for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
+    for (size_t k = 0; k < nodes; k++) norms += ct__cov_by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
     p->weight = ct__take(block, &used, (size_t)q->program->n_dims * element);
     p->theta = ct__take(block, &used, params * element);
     p->z = ct__take(block, &used, d * row);
@@ -26,31 +52,31 @@ static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
         p->v = ct__take(block, &used, (size_t)q->m * sizeof(T));
     }
     p->norm = ct__take(block, &used, nodes * sizeof(T *));
-    p->codes = ct__take(block, &used, nodes * sizeof(NAME(codes)));
+    p->codes = ct__take(block, &used, nodes * sizeof(level_codes));
     for (size_t k = 0; k < nodes; k++) {
         const ct_cov_node *node = &ct_cov_nodes(q->program)[k];
         if (node->code != CT_COV_INDEX) continue;
-        const size_t slots = (size_t)NAME(slots)(node);
-        const NAME(codes) codes = { .table = ct__take(block, &used, slots * slots * sizeof(T)),
-                                    .slot = ct__take(block, &used, (size_t)q->z_row * sizeof(NAME(count))) };
+        const size_t slots = (size_t)slot_count(node);
+        const level_codes codes = { .table = ct__take(block, &used, slots * slots * sizeof(T)),
+                                    .slot = ct__take(block, &used, (size_t)q->z_row * sizeof(integer)) };
         if (block) p->codes[k] = codes;
     }
-    p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
-    if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(NAME(sums)));
+    p->space = ct__take(block, &used, threads * nodes * sizeof(node_space));
+    if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(lane_sums));
     if (q->x_bar) p->x_bar = ct__take(block, &used, threads * CT__COV_ROWS * d * sizeof(double));
     if (q->alpha) p->A = ct__take(block, &used, (n + 1) * (n + 2) / 2 * element);
     return used;
 }
 
-static size_t NAME(room_of)(const problem *q)
+static size_t room_of(const ct__cov_problem *q)
 {
-    NAME(plan) p;
-    return NAME(cut)(q, NULL, &p);
+    plan p;
+    return cut(q, NULL, &p);
 }
 
 /* norm_j = Σ w z_j². A weight common to all columns is left out, as in `distances`: geometry multiplies by
  * it. */
-static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *norm)
+static void sum_squares(const plan *p, const ct_cov_node *n, T *norm)
 {
     for (int64_t j = 0; j < p->z_row; j++) norm[j] = 0;
     for (int32_t k = n->dims; k < n->dims + n->n_dims; k++) {
@@ -62,8 +88,8 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
 /* Copies `count` elements of t, along dimension `dim` and beginning at offset `at`, of the members from
  * `first` on, to lanes (count, lanes). With a nonzero sign copies them back, times the sign. Lanes beyond the
  * last member repeat it. */
-TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at,
-                                  int64_t count, int dim, T *lanes, T sign)
+CT__INLINE void move(const ct__cov_problem *q, const ct_view *t, int64_t first, int64_t at, int64_t count,
+                     int dim, T *lanes, T sign)
 {
     const int64_t step = t->stride[t->ndim + dim];
     for (int64_t l = 0; l < q->lanes; l++) {
@@ -73,24 +99,23 @@ TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t fi
     }
 }
 
-TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
+static plan prepare(ct__cov_problem *q, char *block, int64_t first)
 {
-    NAME(plan)
-    p = { .q = q,
-          .nodes = ct_cov_nodes(q->program),
-          .dims = ct_cov_dims(q->program),
-          .n_nodes = q->program->n_nodes,
-          .lanes = q->lanes,
-          .symmetric = q->symmetric,
-          .x = q->x->data,
-          .x_row = q->x->stride[q->x->ndim - 2],
-          .x_col = q->x->stride[q->x->ndim - 1],
-          .z_row = q->z_row };
-    NAME(cut)(q, block, &p);
-    NAME(move)(q, q->theta, first, 0, q->program->n_params, -1, p.theta, 0);
+    plan p = { .q = q,
+               .nodes = ct_cov_nodes(q->program),
+               .dims = ct_cov_dims(q->program),
+               .n_nodes = q->program->n_nodes,
+               .lanes = q->lanes,
+               .symmetric = q->symmetric,
+               .x = q->x->data,
+               .x_row = q->x->stride[q->x->ndim - 2],
+               .x_col = q->x->stride[q->x->ndim - 1],
+               .z_row = q->z_row };
+    cut(q, block, &p);
+    move(q, q->theta, first, 0, q->program->n_params, -1, p.theta, 0);
     for (int64_t d = 0, end = q->m * q->lanes; d < q->d; d++) {
         T *row = p.z + d * q->z_row;
-        NAME(move)(q, q->z, first, d * q->z->stride[q->z->ndim - 1], q->m, -2, row, 0);
+        move(q, q->z, first, d * q->z->stride[q->z->ndim - 1], q->m, -2, row, 0);
         for (int64_t j = end; j < q->z_row; j++) row[j] = row[end - 1];
     }
     if (q->lanes > 1) p.x = p.z, p.x_row = q->lanes, p.x_col = q->z_row;
@@ -102,14 +127,14 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
     for (int32_t k = 0; k < p.n_nodes; k++) {
         const ct_cov_node *n = &p.nodes[k];
         for (int64_t i = 0; i < n->n_dims * q->lanes && n->code < CT_COV_PROFILES; i++) {
-            const double l = NAME(lengthscale)(&p, n, (int32_t)(i / q->lanes), i % q->lanes),
+            const double l = lengthscale_of(&p, n, (int32_t)(i / q->lanes), i % q->lanes),
                          w = 1 / (CT_COV_POWER(n->geometry) == 2 ? l * l : l);
             p.weight[n->dims * q->lanes + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
         }
-        if (n->code == CT_COV_INDEX) NAME(tabulate)(&p, n, &p.codes[k]);
-        p.norm[k] = by_products(n, sizeof(T)) ? norm : NULL;
+        if (n->code == CT_COV_INDEX) tabulate(&p, n, &p.codes[k]);
+        p.norm[k] = ct__cov_by_products(n, sizeof(T)) ? norm : NULL;
         if (!p.norm[k]) continue;
-        NAME(sum_squares)(&p, n, norm);
+        sum_squares(&p, n, norm);
         norm += q->z_row;
     }
     return p;
@@ -118,13 +143,13 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
 /* -- values ---------------------------------------------------------------------------------------------- */
 
 /* Computes a strip and stores its wanted part in K. */
-TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, int64_t j1)
+static void put_strip(const plan *p, node_space *w, const strip *t, int64_t j1)
 {
-    const problem *q = p->q;
+    const ct__cov_problem *q = p->q;
     T *K = (T *)q->K + t->i * q->ld + t->j;
     const bool whole_row = t->rows == 1 && end_column(q, t->i, j1) - t->j == t->width;
     T *y = whole_row ? K : w[p->n_nodes - 1].value;
-    NAME(values)(p, w, t, y, false);
+    node_values(p, w, t, y, false);
     for (int64_t r = 0; r < t->rows && !whole_row; r++) {
         const int64_t from = first_column(q, t->i + r, t->j) - t->j, to = end_column(q, t->i + r, j1) - t->j;
         for (int64_t j = from; j < to; j++) K[r * q->ld + j] = y[r * t->width + j];
@@ -132,11 +157,11 @@ TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, c
 }
 
 /* One thread's loop: takes the next tile until none is left. */
-static void NAME(forward_part)(const void *plan, int part)
+static void forward_part(const void *context, int part)
 {
-    const NAME(plan) *p = plan;
-    problem *q = p->q;
-    NAME(node_space) *w = p->space + (int64_t)part * p->n_nodes;
+    const plan *p = context;
+    ct__cov_problem *q = p->q;
+    node_space *w = p->space + (int64_t)part * p->n_nodes;
     const int64_t across = (q->m + CT__COV_WIDTH - 1) / CT__COV_WIDTH, tasks = q->blocks * across;
     for (int64_t task; (task = atomic_fetch_add(&q->next, 1)) < tasks;) {
         const int64_t reversed = tasks - 1 - task, i0 = reversed / across * CT__COV_ROWS,
@@ -145,7 +170,7 @@ static void NAME(forward_part)(const void *plan, int part)
         strip t;
         for (int64_t i = i0; i < i1; i += t.rows) {
             t = strip_from(q, i, i1, j0, j1, GROUP);
-            if (t.width > 0) NAME(put_strip)(p, w, &t, j1);
+            if (t.width > 0) put_strip(p, w, &t, j1);
         }
         T *K = q->K;
         for (int64_t j = j0; q->symmetric && !q->lower && j < ct__min(j1, i1); j++)
@@ -153,18 +178,18 @@ static void NAME(forward_part)(const void *plan, int part)
     }
 }
 
-static void NAME(forward)(problem *q, char *block)
+static void forward(ct__cov_problem *q, char *block)
 {
-    const NAME(plan) p = NAME(prepare)(q, block, 0);
-    each_part(q->threads, NAME(forward_part), &p);
+    const plan p = prepare(q, block, 0);
+    ct__each_part(q->threads, forward_part, &p);
 }
 
 /* -- gradients ------------------------------------------------------------------------------------------- */
 
 /* K̄ on a strip; in the symmetric case K̄ + K̄ᵀ. Zero outside the wanted part. */
-TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_t j1, T *K_bar)
+static void load_strip(const plan *p, const strip *t, int64_t j1, T *K_bar)
 {
-    const problem *q = p->q;
+    const ct__cov_problem *q = p->q;
     const ct_view *M = &q->K_bar->M;
     const int64_t rs = M->stride[0], cs = M->stride[1];
     const T alpha = (T)q->K_bar->alpha, both = q->lower ? 2 : 1, *u = p->u, *v = p->v;
@@ -186,7 +211,7 @@ TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_
         else
             for (int64_t j = 0; j < m; j++)
                 K_bar[j] = alpha * (both * row[j] - (u[i] * v[t->j + j] + u[t->j + j] * v[i]));
-        if (q->clip == LOWER && i < j1) K_bar[i - t->j] /= 2;
+        if (q->clip == CT__COV_LOWER && i < j1) K_bar[i - t->j] /= 2;
         for (int64_t j = m; j < t->width; j++) K_bar[j] = 0;
     }
 }
@@ -194,16 +219,16 @@ TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_
 /* One thread's loop: takes the next block of rows until none is left. In the symmetric case k_ij and k_ji
  * have the same derivatives, so it suffices to contract K̄ + K̄ᵀ over the lower triangle. X_bar needs whole
  * rows, so theta_bar is then summed twice and halved at the end. */
-static void NAME(backward_part)(const void *plan, int part)
+static void backward_part(const void *context, int part)
 {
-    const NAME(plan) *p = plan;
-    problem *q = p->q;
-    NAME(node_space) *w = p->space + (int64_t)part * p->n_nodes;
+    const plan *p = context;
+    ct__cov_problem *q = p->q;
+    node_space *w = p->space + (int64_t)part * p->n_nodes;
     T *K_bar = w[p->n_nodes - 1].bar;
     double *xb = p->x_bar ? p->x_bar + (int64_t)part * CT__COV_ROWS * q->d : NULL;
     for (int64_t task; (task = atomic_fetch_add(&q->next, 1)) < q->blocks;) {
         const int64_t number = q->blocks - 1 - task, i0 = number * CT__COV_ROWS,
-                      i1 = ct__min(i0 + CT__COV_ROWS, q->n), end = q->clip == LOWER ? i1 : q->m;
+                      i1 = ct__min(i0 + CT__COV_ROWS, q->n), end = q->clip == CT__COV_LOWER ? i1 : q->m;
         double *tb = p->theta_bar ? p->theta_bar + number * q->program->n_params * L : NULL;
         if (xb) memset(xb, 0, (size_t)(CT__COV_ROWS * q->d) * sizeof *xb);
         for (int64_t j0 = 0; j0 < end; j0 += CT__COV_WIDTH) {
@@ -211,8 +236,8 @@ static void NAME(backward_part)(const void *plan, int part)
             strip t;
             for (int64_t i = i0; i < i1; i += t.rows) {
                 t = strip_from(q, i, i1, j0, j1, GROUP);
-                NAME(load_strip)(p, &t, j1, K_bar);
-                NAME(strip_bar)(p, w, &t, K_bar, tb, xb ? xb + (i - i0) * q->d : NULL);
+                load_strip(p, &t, j1, K_bar);
+                strip_bar(p, w, &t, K_bar, tb, xb ? xb + (i - i0) * q->d : NULL);
             }
         }
         for (int64_t i = i0; xb && i < i1; i++)
@@ -223,12 +248,12 @@ static void NAME(backward_part)(const void *plan, int part)
     }
 }
 
-static void NAME(backward)(problem *q, char *block)
+static void backward(ct__cov_problem *q, char *block)
 {
-    const NAME(plan) p = NAME(prepare)(q, block, 0);
+    const plan p = prepare(q, block, 0);
     const int64_t n_params = q->program->n_params;
-    if (q->theta_bar) memset(p.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof(NAME(sums)));
-    each_part(q->threads, NAME(backward_part), &p);
+    if (q->theta_bar) memset(p.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof(lane_sums));
+    ct__each_part(q->threads, backward_part, &p);
     for (int64_t k = 0; q->theta_bar && k < n_params; k++) {
         double sum = 0;
         for (int64_t b = 0; b < q->blocks * L; b++) sum += p.theta_bar[(b / L * n_params + k) * L + b % L];
@@ -237,6 +262,6 @@ static void NAME(backward)(problem *q, char *block)
     }
 }
 
-#undef GROUP
-
 #include "covariance_lanes.h"
+
+const ct__cov_code NAME(ct__cov_code) = { room_of, forward, backward, gaussians };

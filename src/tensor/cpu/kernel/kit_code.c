@@ -1,10 +1,13 @@
-/* Implements kit.h, for each type and instruction set (each_isa.h). */
+/* Vector code: implements kit.h. */
+#include "kit.h"
+#include "vector.h"
+
 #include "factor.h"
 #include "multiply.h"
 #include "substitute.h"
 
-TARGET static void NAME(substitute)(const void *c_, int64_t rs, int64_t cs, int64_t n, bool unit, void *x_,
-                                    int64_t ldx, int64_t cols)
+static void substitute(const void *c_, int64_t rs, int64_t cs, int64_t n, bool unit, void *x_, int64_t ldx,
+                       int64_t cols)
 {
     const T *c = c_;
     T inverse[CT__TILE], diagonal[CT__TILE], part[CT__TILE][L], *x = x_, *divisor = NULL;
@@ -13,23 +16,23 @@ TARGET static void NAME(substitute)(const void *c_, int64_t rs, int64_t cs, int6
         inverse[i] = 1 / diagonal[i];
         if (!(inverse[i] - inverse[i] == 0)) divisor = diagonal;
     }
-#define ROWS(vectors, X, ld_)                                              \
-    for (int64_t i = 0; i < n; i += HIGH) NAME(substitute_rows)            \
-    (vectors, &(NAME(next_rows)){ .rows = ct__min(HIGH, n - i),            \
-                                  .depth = i,                              \
-                                  .c = c + i * rs,                         \
-                                  .done = X,                               \
-                                  .rs = rs,                                \
-                                  .cs = cs,                                \
-                                  .ld = ld_,                               \
-                                  .own = i * cs,                           \
-                                  .inverse = inverse + i,                  \
-                                  .divisor = divisor ? divisor + i : NULL, \
-                                  .own_cs = cs,                            \
-                                  .step = 1,                               \
-                                  .b = X + i * ld_,                        \
-                                  .x = X + i * ld_,                        \
-                                  .ldx = ld_ })
+#define ROWS(vectors, X, ld_)                                                       \
+    for (int64_t i = 0; i < n; i += HIGH)                                           \
+    substitute_rows(vectors, &(next_rows){ .rows = ct__min(HIGH, n - i),            \
+                                           .depth = i,                              \
+                                           .c = c + i * rs,                         \
+                                           .done = X,                               \
+                                           .rs = rs,                                \
+                                           .cs = cs,                                \
+                                           .ld = ld_,                               \
+                                           .own = i * cs,                           \
+                                           .inverse = inverse + i,                  \
+                                           .divisor = divisor ? divisor + i : NULL, \
+                                           .own_cs = cs,                            \
+                                           .step = 1,                               \
+                                           .b = X + i * ld_,                        \
+                                           .x = X + i * ld_,                        \
+                                           .ldx = ld_ })
     for (; cols >= WIDTH; cols -= WIDTH, x += WIDTH) ROWS(WIDE, x, ldx);
     if (WIDE == 3 && cols >= 2 * L) {
         ROWS(2, x, ldx);
@@ -48,17 +51,17 @@ TARGET static void NAME(substitute)(const void *c_, int64_t rs, int64_t cs, int6
 #undef ROWS
 }
 
-TARGET static int64_t NAME(cholesky)(void *a, int64_t lda, int64_t n)
+static int64_t cholesky(void *a, int64_t lda, int64_t n)
 {
-    return n <= 8 && L <= 8    ? NAME(upper_factor)(a, lda, n, 8)
-           : n <= 16           ? NAME(upper_factor)(a, lda, n, 16)
-           : n <= 24 && L <= 8 ? NAME(upper_factor)(a, lda, n, 24)
-                               : NAME(upper_factor)(a, lda, n, CT__TILE);
+    return n <= 8 && L <= 8    ? upper_factor(a, lda, n, 8)
+           : n <= 16           ? upper_factor(a, lda, n, 16)
+           : n <= 24 && L <= 8 ? upper_factor(a, lda, n, 24)
+                               : upper_factor(a, lda, n, CT__TILE);
 }
 
 /* Left-looking, column by column: u_kj = a_kj - Σ_{p<k} l_kp u_pj, and below the diagonal the same divided by
  * the pivot. Rows from m to the next multiple of CT__STRIP, and one strip more, are padding. */
-TARGET static void NAME(lu)(void *c_, int64_t ld, int64_t m, int64_t n, int64_t *pivots)
+static void lu(void *c_, int64_t ld, int64_t m, int64_t n, int64_t *pivots)
 {
     T *c = c_;
     for (int64_t j = 0; j < n; j++) {
@@ -100,15 +103,13 @@ TARGET static void NAME(lu)(void *c_, int64_t ld, int64_t m, int64_t n, int64_t 
     }
 }
 
-TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
-                                   int64_t ldy)
+static void transpose(int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y, int64_t ldy)
 {
-    NAME(transpose_signed)(rows, cols, x, ldx, y, ldy, 1);
+    transpose_signed(rows, cols, x, ldx, y, ldy, 1);
 }
 
 /* s = ½(g + gᵀ), all of it or its lower tiles */
-TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const void *g_, int64_t ldg, void *s_,
-                                        int64_t lds)
+static void symmetric_part(bool lower, int64_t n, const void *g_, int64_t ldg, void *s_, int64_t lds)
 {
     const T *g = g_;
     T *s = s_;
@@ -116,10 +117,10 @@ TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const void *g_, i
     for (int64_t i = 0; i < whole; i += L)
         for (int64_t j = 0; j <= i; j += L) {
             T transposed[L][L], sum[L][L];
-            NAME(transpose_tile)(g + j * ldg + i, ldg, transposed[0], L, 1);
+            transpose_tile(g + j * ldg + i, ldg, transposed[0], L, 1);
             for (int r = 0; r < L; r++)
                 VEC(sum[r]) = (T)0.5 * (LOAD(transposed[r]) + LOAD(g + (i + r) * ldg + j));
-            if (!lower) NAME(transpose_tile)(sum[0], L, s + j * lds + i, lds, 1);
+            if (!lower) transpose_tile(sum[0], L, s + j * lds + i, lds, 1);
             for (int r = 0; r < L; r++) VEC(s + (i + r) * lds + j) = LOAD(sum[r]);
         }
     for (int64_t i = whole; i < n; i++)
@@ -127,14 +128,12 @@ TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const void *g_, i
             s[j * lds + i] = s[i * lds + j] = (T)0.5 * (g[i * ldg + j] + g[j * ldg + i]);
 }
 
-static const ct__kit NAME(kit) = {
+const ct__kit NAME(ct__kit) = {
     .dtype = F64 ? CT_F64 : CT_F32,
-    .product = NAME(product),
-    .substitute = NAME(substitute),
-    .cholesky = NAME(cholesky),
-    .lu = NAME(lu),
-    .transpose = NAME(transpose),
-    .symmetric_part = NAME(symmetric_part),
+    .product = product,
+    .substitute = substitute,
+    .cholesky = cholesky,
+    .lu = lu,
+    .transpose = transpose,
+    .symmetric_part = symmetric_part,
 };
-
-#undef WIDTH
