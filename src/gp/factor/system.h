@@ -17,9 +17,9 @@ typedef struct ct__system {
 /* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
  * succeeded. */
 double ct__gp_rounding(ct_dtype dtype);
-/* Prepares ct__system_solve: `alpha` (n, p), of contiguous columns, becomes r, which has as many elements. On a
- * grid p is 1, and the functions below are collective. in: theta, X, r, noise. If `square`, a small matrix is
- * stored as a square. */
+/* Prepares ct__system_solve: `alpha` (n, p), of contiguous columns, becomes r, which has as many elements.
+ * On a grid p is 1, and the functions below are collective. in: theta, X, r, noise. If `square`, a small
+ * matrix is stored as a square. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square, ct__grid grid);
 /* Builds C and factorises it: the matrix becomes L, or, with `inverse`, C⁻¹; alpha and diagonal are filled.

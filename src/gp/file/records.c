@@ -12,8 +12,8 @@
  *     basis         text
  *     kernel        text
  *     parameters    i64 count, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
- *     report        u32 optimizer, objective_of, precision, end; f64 objective, gradient_norm, jitter, seconds,
- *                   objective_error; i64 jittered, failed, iterations, evaluations, best, starts
+ *     report        u32 optimizer, objective_of, precision, end; f64 objective, gradient_norm, jitter,
+ *                   seconds, objective_error; i64 jittered, failed, iterations, evaluations, best, starts
  *     X, y          in dtype: (n, d), (n)
  *     noise         (n), in dtype or for levels their i64 indices
  *     outputs       i64 p; (n, p), in dtype: those that share their covariance

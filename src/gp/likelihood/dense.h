@@ -7,8 +7,8 @@
 #include "likelihood.h"
 
 extern const ct__likelihood ct__dense;
-/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π. The attribute
- * is the kernel's program. */
+/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π. The
+ * attribute is the kernel's program. */
 extern const struct ct_op ct__op_gp_nlml;
 
 /* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r with n elements; alpha contiguous. */
