@@ -1,6 +1,6 @@
 /* libFuzzer: any text as a list of columns' names, as --features takes it. Each of its names, as a message
  * writes it for the shell behind --drop, is read back as itself. */
-#include "../../examples/ctgp/columns.c"
+#include "../../src/ctgp/columns.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
