@@ -17,6 +17,32 @@ typedef enum code {
     CODE_STOPPED = 7,     /* a signal, before there was anything to keep           */
 } code;
 
+/* -- context.c: a command that runs --
+ *
+ * Every step takes its command's context. A step that fails prints one line and keeps its code there; later
+ * steps do nothing, as on a tape. So steps follow each other, and one look at the end is enough. */
+
+typedef struct owned owned;
+
+typedef struct ctgp {
+    int code;     /* GO_ON, or what the program exits with */
+    owned *owned; /* what the command has allocated, the last first */
+} ctgp;
+
+enum { GO_ON = -1 };
+
+static inline bool going(const ctgp *c) { return c->code == GO_ON; }
+/* Ends the command, with a code of its own unless it has failed before. Returns the command's code. */
+int stop(ctgp *c, int result);
+/* Zeroed memory for n things, or NULL after the failure "no memory for 17 rows". The context owns it. */
+void *take(ctgp *c, int64_t n, size_t size, const char *what);
+/* Hands an object to the context. NULL after a failure, or if it is NULL, which is one of memory. */
+void *own(ctgp *c, void *object, void (*release)(void *object));
+/* The same for a tensor; NULL is a failure of its device. */
+ct_tensor *own_tensor(ctgp *c, ct_device *device, ct_tensor *tensor);
+/* Releases all that the context owns, the last first. */
+void give_back(ctgp *c);
+
 /* -- program.c -- */
 
 /* At the beginning of main: a library that ends the program gives it CODE_MEMORY, and a message. */
@@ -30,17 +56,17 @@ int program_end(int result);
 ct_group *many(void);
 /* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
  * or a code. */
-int many_begin(bool together);
+void many_begin(ctgp *c, bool together);
 /* Standard error, also in a process that prints nothing else. */
 FILE *many_voice(void);
 /* Keeps the message of a failure for many_end in a process that prints nothing. False in the others. */
 bool many_keep(const char *text);
 /* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */
-int many_end(int result);
+void many_end(ctgp *c);
 /* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
-int many_device(const char **name);
+int many_device(ctgp *c, const char **name);
 /* Copies bytes from process 0 to all. GO_ON, or the code of a process that has failed. */
-int many_share(void *data, size_t bytes);
+int many_share(ctgp *c, void *data, size_t bytes);
 
 /* -- text.c: what people read --
  *
@@ -52,10 +78,10 @@ void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
 void say_line(const char *format, ...) CT_PRINTF(1, 2);
 /* "ctgp: " and one line on standard error. */
 void note(const char *format, ...) CT_PRINTF(1, 2);
-/* The same; returns `result`. */
-int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+/* A step's failure: "ctgp: " and one line, if it is the command's first. Returns the command's code. */
+int fail(ctgp *c, int result, const char *format, ...) CT_PRINTF(3, 4);
 /* The same for a message of the library, which may have several lines, after `what` (may be NULL). */
-int fail_message(int result, const char *what, const char *message);
+int fail_message(ctgp *c, int result, const char *what, const char *message);
 
 /* The next character of a text, which it passes; 0 at the end. A byte that is not UTF-8 is taken for
  * Latin-1. */
@@ -87,16 +113,14 @@ typedef struct command {
         "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &(text) \
     }
 
-enum { GO_ON = -1 };
-
 /* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
-int parse_arguments(const command *c, int argc, char **argv, const char **positional);
+int parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional);
 
 /* A `text` of NULL leaves *out unchanged. GO_ON or CODE_USAGE. */
-int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
+int parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out);
 /* A number between 0 and 1, neither included. */
-int parse_share(const char *name, const char *text, double *out);
-int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
+int parse_share(ctgp *c, const char *name, const char *text, double *out);
+int parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out);
 
 /* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
 void add_name(char *list, size_t size, const char *name);
@@ -104,17 +128,17 @@ void add_name(char *list, size_t size, const char *name);
 /* Whether the path leads to a regular file, through links or not. */
 bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
-int keep_apart(const char *name, const char *out, const char *argument, const char *in);
+int keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 
 int code_of(ct_status status);
 /* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
-int fail_device(const ct_device *device, const char *what);
-/* Ends what goes to standard output. `result`, or CODE_IO with a message where it could not all be written,
- * to a full disk or a closed pipe. */
-int end_output(int result);
+int fail_device(ctgp *c, const ct_device *device, const char *what);
+/* Ends what goes to standard output. It fails where that could not all be written, to a full disk or a closed
+ * pipe. */
+void end_output(ctgp *c);
 /* The same after a model has been saved: beside a failure it says where the model is. */
-int end_output_of_model(int result, const char *path);
+void end_output_of_model(ctgp *c, const char *path);
 
 /* -- json.c: one line of JSON, its commas where they belong -- */
 
@@ -167,7 +191,7 @@ typedef struct dialect {
     }
 
 /* Into *how. GO_ON or CODE_USAGE. */
-int parse_dialect(const dialect *d, ct_csv_options *how);
+int parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how);
 /* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
  * messages. */
 const char *dialect_remedy(const char *message);

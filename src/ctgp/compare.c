@@ -28,23 +28,23 @@ typedef struct verdict {
 
 /* -- the losses ------------------------------------------------------------------------------------------ */
 
-static int make_room(side *s, int64_t n)
+static int make_room(ctgp *c, side *s, int64_t n)
 {
     s->n = n;
     s->square = malloc((size_t)n * sizeof *s->square);
     s->nlpd = malloc((size_t)n * sizeof *s->nlpd);
-    return s->square && s->nlpd ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    return s->square && s->nlpd ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
 }
 
 /* The losses in all rows of a table; NaN where an input or the target is missing. */
-static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
+static int losses_in_table(ctgp *c, side *s, const char *path, const ct_csv_options *how)
 {
     source t;
-    int result = source_open(&t, s->m.device, path);
-    if (result == GO_ON) result = prediction_make(&s->p, s->gp, &t, how);
+    int result = source_open(c, &t, s->m.device, path);
+    if (result == GO_ON) result = prediction_make(c, &s->p, s->gp, &t, how);
     source_close(&t);
-    if (result == GO_ON) result = frame_needs(&s->p.data, ct_gp_output(s->gp)->name);
-    if (result == GO_ON) result = make_room(s, ct_table_rows(s->p.data.table));
+    if (result == GO_ON) result = frame_needs(c, &s->p.data, ct_gp_output(s->gp)->name);
+    if (result == GO_ON) result = make_room(c, s, ct_table_rows(s->p.data.table));
     if (result != GO_ON) return result;
     const int64_t m = s->p.data.n_rows;
     prediction_losses(&s->p, s->square, s->nlpd);
@@ -59,11 +59,11 @@ static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
 }
 
 /* The losses in the rows that the model has learned, each predicted from all others. */
-static int losses_left_out(side *s)
+static int losses_left_out(ctgp *c, side *s)
 {
     left_out l = { 0 };
-    int result = make_room(s, ct_gp_points(s->gp));
-    if (result == GO_ON) result = left_out_make(&l, s->gp, NULL);
+    int result = make_room(c, s, ct_gp_points(s->gp));
+    if (result == GO_ON) result = left_out_make(c, &l, s->gp, NULL);
     for (int64_t i = 0; i < s->n && result == GO_ON; i++) {
         s->square[i] = l.square[i];
         s->nlpd[i] = -l.rows[3 * i + 2];
@@ -73,20 +73,20 @@ static int losses_left_out(side *s)
 }
 
 /* GO_ON if both models have learned the same targets, in the same order. */
-static int check_targets(const side *a, const side *b)
+static int check_targets(ctgp *c, const side *a, const side *b)
 {
     const int64_t n = ct_gp_points(a->gp);
     double *x[2] = { NULL, NULL }, *y[2] = { NULL, NULL }, largest = 0;
     bool same = n == ct_gp_points(b->gp);
-    int result = same ? model_rows(a->gp, &x[0], &y[0]) : GO_ON;
-    if (result == GO_ON && same) result = model_rows(b->gp, &x[1], &y[1]);
+    int result = same ? model_rows(c, a->gp, &x[0], &y[0]) : GO_ON;
+    if (result == GO_ON && same) result = model_rows(c, b->gp, &x[1], &y[1]);
     for (int64_t i = 0; i < n && same && result == GO_ON; i++) largest = fmax(largest, fabs(y[0][i]));
     for (int64_t i = 0; i < n && same && result == GO_ON; i++)
         same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
     for (int k = 0; k < 2; k++) free(x[k]), free(y[k]);
     if (result != GO_ON || same) return result;
     return fail(
-        CODE_DATA,
+        c, CODE_DATA,
         "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
         "give a table to compare them on, ctgp compare A B DATA.csv",
         a->path, b->path);
@@ -178,19 +178,19 @@ static void json_verdict(const verdict *v, const side *a, const side *b, bool le
     putchar('\n');
 }
 
-static int compare(side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
+static int compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
 {
     int result = GO_ON;
     if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
-        return fail(CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
+        return fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
                     ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
-    if (!table) result = check_targets(a, b);
-    if (result == GO_ON) result = table ? losses_in_table(a, table, how) : losses_left_out(a);
-    if (result == GO_ON) result = table ? losses_in_table(b, table, how) : losses_left_out(b);
+    if (!table) result = check_targets(c, a, b);
+    if (result == GO_ON) result = table ? losses_in_table(c, a, table, how) : losses_left_out(c, a);
+    if (result == GO_ON) result = table ? losses_in_table(c, b, table, how) : losses_left_out(c, b);
     if (result != GO_ON) return result;
     const verdict v = judge(a, b);
     if (v.n < 2)
-        return fail(CODE_DATA,
+        return fail(c, CODE_DATA,
                     "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
                     table ? table : a->path, (long long)v.n);
     (as_json ? json_verdict : print_verdict)(&v, a, b, !table);
@@ -199,9 +199,9 @@ static int compare(side *a, side *b, const char *table, const ct_csv_options *ho
     return GO_ON;
 }
 
-static int open_side(side *s, const char *device, const char *output)
+static int open_side(ctgp *c, side *s, const char *device, const char *output)
 {
-    const int result = model_open(&s->m, device, s->path, output, true);
+    const int result = model_open(c, &s->m, device, s->path, output, true);
     if (result == GO_ON) s->gp = s->m.gp[0];
     return result;
 }
@@ -214,7 +214,7 @@ static void release(side *s)
     model_close(&s->m);
 }
 
-int run_compare(int argc, char **argv)
+int run_compare(ctgp *c, int argc, char **argv)
 {
     const char *device = NULL, *as_json = NULL, *output = NULL, *paths[3];
     dialect d = { 0 };
@@ -226,7 +226,7 @@ int run_compare(int argc, char **argv)
         DEVICE_OPTION(device),
         { "--json", NULL, "the result as one line of JSON", &as_json },
     };
-    const command c = {
+    const command usage = {
         .name = "compare",
         .arguments = "A.ctgp B.ctgp [DATA.csv]",
         .summary = "Says which of two models predicts better: on DATA.csv, or by leave-one-out.",
@@ -239,16 +239,16 @@ int run_compare(int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(&d, &how);
+    int result = parse_arguments(c, &usage, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(c, &d, &how);
     if (result == GO_ON && paths[2] && is_stream(paths[2]))
-        result = fail(CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
+        result = fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
                       is_standard(paths[2]) ? "standard input" : paths[2]);
     if (result != GO_ON) return result;
     side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
-    result = open_side(&a, device, output);
-    if (result == GO_ON) result = open_side(&b, device, output);
-    if (result == GO_ON) result = compare(&a, &b, paths[2], &how, as_json != NULL);
+    result = open_side(c, &a, device, output);
+    if (result == GO_ON) result = open_side(c, &b, device, output);
+    if (result == GO_ON) result = compare(c, &a, &b, paths[2], &how, as_json != NULL);
     release(&a);
     release(&b);
     return result;

@@ -34,26 +34,27 @@ static bool names_target(const settings *s, const char *name)
 
 /* The features in the order of --features, or all columns but that of the noise. An unnamed first column that
  * counts the rows is a feature only if there is no other. */
-static int list_features(const settings *s, const frame *f, int64_t noise, const char **names, int64_t *n)
+static int list_features(ctgp *c, const settings *s, const frame *f, int64_t noise, const char **names,
+                         int64_t *n)
 {
     pick *features = NULL, *drop = NULL;
     int64_t wanted = ct_table_cols(f->table), dropped = 0;
     bool counts = !s->features && !is_target(s, f, 0) && ct_table_counts_rows(f->table, 0);
-    int result = s->features ? frame_pick(f, s->features, &features, &wanted) : GO_ON;
-    if (s->drop && result == GO_ON) result = frame_pick(f, s->drop, &drop, &dropped);
+    int result = s->features ? frame_pick(c, f, s->features, &features, &wanted) : GO_ON;
+    if (s->drop && result == GO_ON) result = frame_pick(c, f, s->drop, &drop, &dropped);
     counts = counts && result == GO_ON && !picked(drop, dropped, f, ct_table_name(f->table, 0));
     for (int64_t i = counts ? 1 : 0; i < wanted && result == GO_ON; i++) {
         const pick p = features ? features[i] : (pick){ .col = i };
         const char *name = ct_table_name(f->table, p.col);
         const bool target = is_target(s, f, p.col);
         if (target && p.exact)
-            result = fail(CODE_USAGE, "--features names the target '%s'", name);
+            result = fail(c, CODE_USAGE, "--features names the target '%s'", name);
         else if (target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
         else if (named(names, *n, name) || names_target(s, name))
             result = features
-                         ? fail(CODE_USAGE, "--features: column '%s' is there twice", name)
-                         : fail(CODE_DATA,
+                         ? fail(c, CODE_USAGE, "--features: column '%s' is there twice", name)
+                         : fail(c, CODE_DATA,
                                 "%s: column '%s' is there twice: rename one, or leave both out with --drop",
                                 f->path, name);
         else
@@ -69,7 +70,7 @@ static int list_features(const settings *s, const frame *f, int64_t noise, const
 }
 
 /* If a column has the whole text as its name, it is the only target; else commas separate several. */
-static int find_targets(settings *s, const frame *f)
+static int find_targets(ctgp *c, settings *s, const frame *f)
 {
     const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
     if (one) {
@@ -80,30 +81,30 @@ static int find_targets(settings *s, const frame *f)
         s->n_targets = split_names(s->target, &s->targets);
     }
     if (s->n_targets < 0 || !s->targets || !s->targets[0])
-        return fail(CODE_MEMORY, "no memory for the names of the targets");
+        return fail(c, CODE_MEMORY, "no memory for the names of the targets");
     if (s->n_targets > CT_OUTPUTS_MOST)
-        return fail(CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
-                    CT_OUTPUTS_MOST);
+        return fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d",
+                    (long long)s->n_targets, CT_OUTPUTS_MOST);
     if (s->rank > s->n_targets)
-        return fail(CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
+        return fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
                     (long long)s->n_targets);
     for (int64_t j = 0; j < s->n_targets; j++) {
-        if (frame_column(f, s->targets[j]) < 0) return CODE_DATA;
+        if (frame_column(c, f, s->targets[j]) < 0) return CODE_DATA;
         if (named((const char *const *)s->targets, j, s->targets[j]))
-            return fail(CODE_USAGE, "--target names '%s' twice", s->targets[j]);
+            return fail(c, CODE_USAGE, "--target names '%s' twice", s->targets[j]);
     }
     return GO_ON;
 }
 
 /* Each target has a number. In the first reading of the table text counts as missing. */
-static int check_numbers(const settings *s, const frame *f)
+static int check_numbers(ctgp *c, const settings *s, const frame *f)
 {
     for (int64_t j = 0; j < s->n_targets; j++) {
         const int64_t col = ct_table_find(f->table, s->targets[j]), rows = ct_table_rows(f->table);
         int64_t i = 0;
         while (i < rows && isnan(ct_table_at(f->table, i, col))) i++;
         if (i < rows) continue;
-        return fail(CODE_DATA,
+        return fail(c, CODE_DATA,
                     "%s: the target '%s' has no number in any row: write classes or dates as numbers, or "
                     "name another column",
                     f->path, s->targets[j]);
@@ -113,20 +114,20 @@ static int check_numbers(const settings *s, const frame *f)
 
 /* The names of the features, the first target, the noise's column or NULL, and the other targets. They point
  * into the table. */
-static int choose_columns(settings *s, const frame *f, const char **names, int64_t *n_features)
+static int choose_columns(ctgp *c, settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0;
     const char *told = noise_column(s->gp.noise, s->noise_name);
-    int result = find_targets(s, f);
-    if (result == GO_ON) result = check_numbers(s, f);
-    int64_t noise = told && result == GO_ON ? frame_column(f, told) : -1;
+    int result = find_targets(c, s, f);
+    if (result == GO_ON) result = check_numbers(c, s, f);
+    int64_t noise = told && result == GO_ON ? frame_column(c, f, told) : -1;
     if (result == GO_ON && told && noise < 0) result = CODE_DATA;
     if (result == GO_ON && told && is_target(s, f, noise))
-        result = fail(CODE_USAGE, "%s names the target '%s'",
+        result = fail(c, CODE_USAGE, "%s names the target '%s'",
                       s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
-    if (result == GO_ON) result = list_features(s, f, noise, names, &n);
+    if (result == GO_ON) result = list_features(c, s, f, noise, names, &n);
     if (result == GO_ON && n == 0)
-        result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+        result = fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     names[n + 1] = noise < 0 ? NULL : ct_table_name(f->table, noise);
     for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++)
         names[fit_place(n, j)] = ct_table_name(f->table, ct_table_find(f->table, s->targets[j]));
@@ -135,19 +136,19 @@ static int choose_columns(settings *s, const frame *f, const char **names, int64
 }
 
 /* Adds the columns that option `by` names to `asked`, with their kind. */
-static int ask(const settings *s, const frame *f, const char *by, const char *text, ct_column_kind kind,
-               ct_column *asked, int64_t *n)
+static int ask(ctgp *c, const settings *s, const frame *f, const char *by, const char *text,
+               ct_column_kind kind, ct_column *asked, int64_t *n)
 {
     pick *picks = NULL;
     int64_t count = 0;
-    int result = text ? frame_pick(f, text, &picks, &count) : GO_ON;
+    int result = text ? frame_pick(c, f, text, &picks, &count) : GO_ON;
     for (int64_t i = 0; i < count && result == GO_ON; i++) {
         const char *name = ct_table_name(f->table, picks[i].col);
         if (names_target(s, name) && picks[i].exact)
-            result = fail(CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
+            result = fail(c, CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
         for (int64_t j = s->n_targets; j < *n && result == GO_ON; j++)
             if (!strcmp(asked[j].name, name))
-                result = fail(CODE_USAGE, "%s names '%s', which is named before", by, name);
+                result = fail(c, CODE_USAGE, "%s names '%s', which is named before", by, name);
         if (!names_target(s, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
     }
     free(picks);
@@ -155,8 +156,8 @@ static int ask(const settings *s, const frame *f, const char *by, const char *te
 }
 
 /* Reads the values of the columns `names`: d features, the targets, and the noise if there is one. */
-static int parse_values(const settings *s, const source *t, const frame *header, const char *const *names,
-                        int64_t d, frame *f)
+static int parse_values(ctgp *c, const settings *s, const source *t, const frame *header,
+                        const char *const *names, int64_t d, frame *f)
 {
     int64_t n = 0, n_names = 0;
     const size_t most = (size_t)(3 * ct_table_cols(header->table) + 2);
@@ -165,20 +166,20 @@ static int parse_values(const settings *s, const source *t, const frame *header,
     if (!asked || !wanted) {
         free(asked);
         free(wanted);
-        return fail(CODE_MEMORY, "no memory for the names of the columns");
+        return fail(c, CODE_MEMORY, "no memory for the names of the columns");
     }
     for (int64_t j = 0; j <= d + s->n_targets; j++)
         if (names[j]) wanted[n_names++] = names[j];
     for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = s->targets[j];
     const char *noise = noise_column(s->gp.noise, s->noise_name);
     if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
-    int result = ask(s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
-    if (result == GO_ON) result = ask(s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
+    int result = ask(c, s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
+    if (result == GO_ON) result = ask(c, s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
     ct_csv_options how = s->table;
     how.kinds = true;
     how.columns = asked;
     how.n_columns = n;
-    if (result == GO_ON) result = frame_parse(f, t, &how, wanted, n_names);
+    if (result == GO_ON) result = frame_parse(c, f, t, &how, wanted, n_names);
     free(wanted);
     free(asked);
     return result;
@@ -201,12 +202,12 @@ static const char *says_nothing(const frame *f, int64_t col, char text[96])
 
 /* Leaves out columns with one text only, and those that name their rows, unless --features or --categorical
  * asks for them. */
-static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t *d)
+static int drop_names(ctgp *c, const settings *s, const frame *f, int64_t *cols, int64_t *d)
 {
     pick *asked = NULL;
     int64_t kept = 0, n = 0;
     char text[96];
-    const int result = s->categorical ? frame_pick(f, s->categorical, &asked, &n) : GO_ON;
+    const int result = s->categorical ? frame_pick(c, f, s->categorical, &asked, &n) : GO_ON;
     for (int64_t j = 0; j < *d && result == GO_ON; j++) {
         const char *name = ct_table_name(f->table, cols[j]),
                    *why = s->features || picked(asked, n, f, name) ? NULL : says_nothing(f, cols[j], text);
@@ -221,35 +222,36 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
     return result;
 }
 
-static int find_columns(const settings *s, const frame *f, const char *const *names, int64_t *cols,
+static int find_columns(ctgp *c, const settings *s, const frame *f, const char *const *names, int64_t *cols,
                         int64_t *d)
 {
     for (int64_t j = 0; j <= *d + s->n_targets; j++) {
-        cols[j] = names[j] ? frame_column(f, names[j]) : -1;
+        cols[j] = names[j] ? frame_column(c, f, names[j]) : -1;
         if (names[j] && cols[j] < 0) return CODE_DATA;
     }
     frame_tell_notes(f);
-    const int result = drop_names(s, f, cols, d);
+    const int result = drop_names(c, s, f, cols, d);
     if (result != GO_ON) return result;
-    return *d ? GO_ON : fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    return *d ? GO_ON : fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }
 
-int fit_read_columns(settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
+int fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
 {
+    if (!going(c)) return c->code;
     source t;
     frame header = { 0 };
     const char *none = NULL;
-    int result = source_open(&t, device, s->path);
-    if (result == GO_ON) result = frame_parse(&header, &t, &s->table, &none, 0);
+    int result = source_open(c, &t, device, s->path);
+    if (result == GO_ON) result = frame_parse(c, &header, &t, &s->table, &none, 0);
     size_t columns = (size_t)ct_table_cols(header.table) + 2;
     const char **names = calloc(columns, sizeof *names);
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!names || !*cols))
-        result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+        result = fail(c, CODE_MEMORY, "no memory for %zu columns", columns);
     if (result == GO_ON && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
-    if (result == GO_ON) result = choose_columns(s, &header, names, d);
-    if (result == GO_ON) result = parse_values(s, &t, &header, names, *d, f);
-    if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
+    if (result == GO_ON) result = choose_columns(c, s, &header, names, d);
+    if (result == GO_ON) result = parse_values(c, s, &t, &header, names, *d, f);
+    if (result == GO_ON) result = find_columns(c, s, f, names, *cols, d);
     free(names);
     frame_close(&header);
     source_close(&t);

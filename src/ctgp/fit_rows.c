@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Refuses a column whose values are all equal, or equal to the model. */
-static int check_values(const frame *f, int64_t col, bool target)
+static int check_values(ctgp *c, const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
     char quoted[OPTION_NAME];
@@ -17,36 +17,36 @@ static int check_values(const frame *f, int64_t col, bool target)
     }
     double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
     if (low == high && target)
-        return fail(CODE_DATA,
+        return fail(c, CODE_DATA,
                     "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
                     name);
     if (low == high)
-        return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
+        return fail(c, CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
                     f->path, name, option_name(name, quoted));
     if (largest > 1e150 || half < 1e-150)
         return fail(
-            CODE_DATA,
+            c, CODE_DATA,
             "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
             "of ten",
             f->path, name, low, high);
     if (half < 1e-14 * largest)
         return fail(
-            CODE_DATA,
+            c, CODE_DATA,
             "%s: column '%s' goes from %.17g to %.17g, equal but for rounding: subtract a constant from it",
             f->path, name, low, high);
     return GO_ON;
 }
 
 /* Chooses the rows with a value in all columns; with `missing` one of the targets is enough. */
-static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing)
+static int complete(ctgp *c, frame *f, const int64_t *cols, int64_t d, int64_t targets, bool missing)
 {
     const bool noise = cols[d + 1] >= 0;
     int64_t *wanted = malloc((size_t)(d + 1 + targets) * sizeof *wanted), n = d, kept = 0;
-    if (!wanted) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (!wanted) return fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
     memcpy(wanted, cols, (size_t)d * sizeof *wanted);
     if (noise) wanted[n++] = cols[d + 1];
     for (int64_t j = 0; j < targets && !missing; j++) wanted[n++] = cols[fit_place(d, j)];
-    const int result = frame_complete(f, wanted, n);
+    const int result = frame_complete(c, f, wanted, n);
     free(wanted);
     for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
         bool any = !missing;
@@ -58,35 +58,36 @@ static int complete(frame *f, const int64_t *cols, int64_t d, int64_t targets, b
     return result;
 }
 
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+int fit_choose_rows(ctgp *c, const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
                     bool missing, held *h, int64_t *all)
 {
+    if (!going(c)) return c->code;
     char quoted[OPTION_NAME];
     for (int64_t j = 0; j < d; j++) {
-        int result = frame_complete(f, &cols[j], 1);
+        int result = frame_complete(c, f, &cols[j], 1);
         if (result != GO_ON) return result;
         const char *name = ct_table_name(f->table, cols[j]);
         if (f->n_rows == 0)
-            return fail(CODE_DATA, "%s: column '%s' has no value in any row; leave it out: --drop %s",
+            return fail(c, CODE_DATA, "%s: column '%s' has no value in any row; leave it out: --drop %s",
                         f->path, name, option_name(name, quoted));
     }
-    int result = complete(f, cols, d, targets, missing);
+    int result = complete(c, f, cols, d, targets, missing);
     if (result != GO_ON) return result;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
-    result = check_target(f, cols[d], s->gp.transform);
+    result = check_target(c, f, cols[d], s->gp.transform);
     if (result != GO_ON) return result;
     const int64_t all_complete = f->n_rows;
-    result = fit_hold_rows(s, f, h);
+    result = fit_hold_rows(c, s, f, h);
     if (result != GO_ON) return result;
     long long kept = f->n_rows;
     *all = kept < all_complete ? all_complete : 0;
     if (kept < 2)
-        return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
+        return fail(c, CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");
     for (int64_t j = 0; j < targets && result == GO_ON; j++)
-        result = check_values(f, cols[fit_place(d, j)], true);
-    for (int64_t j = d - 1; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], false);
-    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+        result = check_values(c, f, cols[fit_place(d, j)], true);
+    for (int64_t j = d - 1; j >= 0 && result == GO_ON; j--) result = check_values(c, f, cols[j], false);
+    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(c, f, cols, d);
     const bool given = s->gp.noise == CT_NOISE_GIVEN || s->gp.noise == CT_NOISE_GIVEN_PLUS;
     if (result == GO_ON && !s->gp.transform && !given && !s->outputs) tell_skewed(f, cols[d]);
     return result;

@@ -4,13 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-int read_ranges(ct_gp *gp, column_range **range)
+int read_ranges(ctgp *c, ct_gp *gp, column_range **range)
 {
+    if (!going(c)) return c->code;
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     double *x = NULL, *y = NULL;
     *range = malloc((size_t)d * sizeof **range);
     int result =
-        *range ? model_rows(gp, &x, &y) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+        *range ? model_rows(c, gp, &x, &y) : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         column_range r = { INFINITY, -INFINITY };
         for (int64_t i = 0; i < n; i++) {

@@ -5,17 +5,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-int model_rows(ct_gp *gp, double **x, double **y)
+int model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
 {
+    if (!going(c)) return c->code;
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     const size_t rows = (size_t)n * sizeof(double), all = (size_t)d * rows;
     ct_device *device = ct_gp_device(gp);
     ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
     *x = malloc(all);
     *y = malloc(rows);
-    int result = *x && *y ? GO_ON : fail(CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
+    int result = *x && *y ? GO_ON : fail(c, CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
     if (result == GO_ON && (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows)))
-        result = fail_device(device, NULL);
+        result = fail_device(c, device, NULL);
     ct_release(X);
     ct_release(Y);
     return result;
@@ -46,7 +47,7 @@ static void find_largest(known *m)
 }
 
 /* Allocates columns and magnitudes. Free it in any case. */
-static int known_begin(known *m, const ct_gp *gp)
+static int known_begin(ctgp *c, known *m, const ct_gp *gp)
 {
     const int64_t d = ct_gp_dims(gp);
     *m = (known){ .gp = gp,
@@ -55,12 +56,12 @@ static int known_begin(known *m, const ct_gp *gp)
                   .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
                   .largest = malloc((size_t)(d + 1) * sizeof *m->largest),
                   .cols = malloc((size_t)(d + 2) * sizeof *m->cols) };
-    return m->largest && m->cols ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    return m->largest && m->cols ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
 }
 
-static int known_read(known *m, ct_gp *gp)
+static int known_read(ctgp *c, known *m, ct_gp *gp)
 {
-    const int result = model_rows(gp, &m->x, &m->y);
+    const int result = model_rows(c, gp, &m->x, &m->y);
     if (result == GO_ON) find_largest(m);
     return result;
 }
@@ -91,7 +92,7 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 /* -- in the model's order -------------------------------------------------------------------------------- */
 
 /* Keeps the chosen rows that are the model's, which are in the same order. */
-static int match(frame *f, const known *m)
+static int match(ctgp *c, frame *f, const known *m)
 {
     int64_t found = 0;
     for (int64_t k = 0; k < f->n_rows && found < m->n; k++)
@@ -99,21 +100,22 @@ static int match(frame *f, const known *m)
     f->n_rows = found;
     if (found == m->n) return GO_ON;
     return fail(
-        CODE_DATA,
+        c, CODE_DATA,
         "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
         "in its place",
         f->path, (long long)found + 1, (long long)m->n);
 }
 
-int frame_learned(frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
+int frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
 {
+    if (!going(c)) return c->code;
     known m;
-    int result = known_begin(&m, gp);
-    if (result == GO_ON) result = frame_model(f, gp, t, how, m.cols);
-    if (result == GO_ON) result = frame_needs(f, ct_gp_output(gp)->name);
-    if (result == GO_ON) result = frame_complete(f, m.cols, m.d + 1);
-    if (result == GO_ON) result = known_read(&m, gp);
-    if (result == GO_ON) result = match(f, &m);
+    int result = known_begin(c, &m, gp);
+    if (result == GO_ON) result = frame_model(c, f, gp, t, how, m.cols);
+    if (result == GO_ON) result = frame_needs(c, f, ct_gp_output(gp)->name);
+    if (result == GO_ON) result = frame_complete(c, f, m.cols, m.d + 1);
+    if (result == GO_ON) result = known_read(c, &m, gp);
+    if (result == GO_ON) result = match(c, f, &m);
     known_free(&m);
     return result;
 }
@@ -186,20 +188,21 @@ static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
         if (fates[k] == ROW_UNSEEN) fates[k] = ROW_HELD;
 }
 
-int frame_fates(const frame *f, ct_gp *gp, fate **fates)
+int frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
 {
+    if (!going(c)) return c->code;
     const ct_gp_options o = ct_gp_get_options(gp);
     const char *noise = noise_column(o.noise, noise_name(gp));
     known m;
-    int result = known_begin(&m, gp);
+    int result = known_begin(c, &m, gp);
     keyed *sorted = malloc((size_t)m.n * sizeof *sorted);
     *fates = calloc((size_t)f->n_rows, sizeof **fates); /* ROW_UNSEEN */
     if (result == GO_ON && !(sorted && *fates))
-        result = fail(CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+        result = fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
     for (int64_t j = 0; j <= m.d && result == GO_ON; j++)
         m.cols[j] = ct_table_find(f->table, (j < m.d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
     if (result == GO_ON && m.cols[m.d] >= 0) {
-        result = known_read(&m, gp);
+        result = known_read(c, &m, gp);
         m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
         if (result == GO_ON) mark_learned(f, &m, sorted, *fates);
         if (result == GO_ON) mark_held(f, &m, o.rows_of_table, *fates);

@@ -6,7 +6,7 @@
 
 typedef struct entry {
     const char *name;
-    int (*run)(int argc, char **argv);
+    int (*run)(ctgp *c, int argc, char **argv);
     bool together; /* by all processes that mpirun started */
     const char *summary;
 } entry;
@@ -45,49 +45,44 @@ static const entry *find(const char *name)
 }
 
 /* Runs a command in all processes that mpirun started, or in the first one. */
-static int run(const entry *e, int argc, char **argv)
+static void run(ctgp *c, const entry *e, int argc, char **argv)
 {
-    int result = many_begin(e->together);
-    return many_end(result == GO_ON ? e->run(argc, argv) : result);
+    many_begin(c, e->together);
+    if (going(c)) e->run(c, argc, argv);
+    give_back(c);
+    many_end(c);
 }
 
-/* The exit code. */
-static int finish(int result) { return end_output(result == GO_ON ? CODE_OK : result); }
-
-static int ctgp(int argc, char **argv)
+static void dispatch(ctgp *c, int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
-    if (argc < 2) {
-        print_usage(stderr);
-        return CODE_USAGE;
-    }
-    const char *name = argv[1];
+    const char *name = argc < 2 ? "help" : argv[1];
     bool help = !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h");
-    if (!strcmp(name, "--version") || !strcmp(name, "version")) {
-        printf("ctgp %s\n", ct_version());
-        return finish(CODE_OK);
-    }
-    if (help && argc == 2) {
-        print_usage(stdout);
-        return finish(CODE_OK);
-    }
-    if (help) name = argv[2];
-    if (help && !strcmp(name, "kernels")) {
-        print_kernels();
-        return finish(CODE_OK);
-    }
+    if (help && argc > 2) name = argv[2];
     const entry *e = find(name);
-    if (!e)
-        return fail(
-            CODE_USAGE,
-            "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
-            name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
-    return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
+    if (!strcmp(name, "--version") || !strcmp(name, "version"))
+        printf("ctgp %s\n", ct_version());
+    else if (help && argc <= 2)
+        print_usage(argc < 2 ? stderr : stdout);
+    else if (help && !strcmp(name, "kernels"))
+        print_kernels();
+    else if (help && e)
+        e->run(c, 2, for_help);
+    else if (e)
+        run(c, e, argc - 1, argv + 1);
+    else
+        fail(c, CODE_USAGE,
+             "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
+             name);
+    if (argc < 2) stop(c, CODE_USAGE);
 }
 
 int main(int argc, char **argv)
 {
+    ctgp c = { .code = GO_ON };
     program_begin();
-    return program_end(ctgp(argc, argv));
+    signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
+    dispatch(&c, argc, argv);
+    end_output(&c);
+    return program_end(going(&c) ? CODE_OK : c.code);
 }

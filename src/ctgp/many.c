@@ -44,7 +44,7 @@ static bool is_lowest_with_group(void)
     return ct_group_size(processes) > 1 && ct_group_rank(processes) == first_has_none;
 }
 
-int many_begin(bool together)
+void many_begin(ctgp *c, bool together)
 {
     processes = ct_group_world();
     are_one = !together || ct_group_size(processes) == 1;
@@ -52,13 +52,14 @@ int many_begin(bool together)
     const ct_status status = ct_group_status(processes);
     if (status && (status != CT_ENOMEM || is_lowest_with_group()))
         fprintf(stderr, "ctgp: %s\n", ct_group_message(processes));
-    if (status) return code_of(status);
-    if (are_one) return ct_group_rank(processes) ? CODE_OK : GO_ON;
+    if (status) stop(c, code_of(status));
+    if (are_one && ct_group_rank(processes)) stop(c, CODE_OK);
+    if (are_one || !going(c)) return;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
-    if (ct_group_rank(processes) && !fall_silent()) return fail(CODE_IO, "/dev/null cannot be opened");
-    if (ct_group_watch(processes, PATIENCE, tell_silent, NULL))
-        return fail(CODE_MEMORY, "no memory for %d processes", ct_group_size(processes));
-    return GO_ON;
+    if (ct_group_rank(processes) && !fall_silent())
+        fail(c, CODE_IO, "/dev/null cannot be opened");
+    else if (ct_group_watch(processes, PATIENCE, tell_silent, NULL))
+        fail(c, CODE_MEMORY, "no memory for %d processes", ct_group_size(processes));
 }
 
 bool many_keep(const char *text)
@@ -82,28 +83,30 @@ static ct_status status_of(int result)
 }
 
 /* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
-int many_end(int result)
+void many_end(ctgp *c)
 {
     if (many()) {
-        const ct_status status = ct_group_leave(many(), status_of(result), failure);
-        if (status && result <= CODE_OK) result = fail(code_of(status), "%s", ct_group_message(many()));
-        ct_group_share(many(), &result, sizeof result);
+        const ct_status status = ct_group_leave(many(), status_of(c->code), failure);
+        if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
+        ct_group_share(many(), &c->code, sizeof c->code);
     }
     ct_group_free(processes);
-    return result;
 }
 
-int many_device(const char **name)
+int many_device(ctgp *c, const char **name)
 {
+    if (!going(c)) return c->code;
     if (!many()) return GO_ON;
     if (*name && strcmp(*name, "cpu") != 0)
-        return fail(CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", *name);
+        return fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs",
+                    *name);
     *name = "cpu";
     return GO_ON;
 }
 
-int many_share(void *data, size_t bytes)
+int many_share(ctgp *c, void *data, size_t bytes)
 {
+    if (!going(c)) return c->code;
     const ct_status status = many() ? ct_group_share(many(), data, bytes) : CT_OK;
-    return status ? fail(code_of(status), "%s", ct_group_message(many())) : GO_ON;
+    return status ? fail(c, code_of(status), "%s", ct_group_message(many())) : GO_ON;
 }

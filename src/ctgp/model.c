@@ -7,12 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
+int frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
 {
+    if (!going(c)) return c->code;
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 2) * sizeof *names);
     ct_column *columns = malloc((size_t)(d + 2) * sizeof *columns);
-    int result = names && columns ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    int result = names && columns ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j <= d && result == GO_ON; j++) {
         columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
         names[j] = columns[j].name;
@@ -23,11 +24,11 @@ int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how,
     ct_csv_options as_model = *how;
     as_model.columns = columns;
     as_model.n_columns = noise ? d + 2 : d + 1;
-    if (result == GO_ON) result = frame_parse(f, t, &as_model, names, as_model.n_columns);
+    if (result == GO_ON) result = frame_parse(c, f, t, &as_model, names, as_model.n_columns);
     if (result == GO_ON && !t->told) frame_tell_notes(f);
     t->told = true;
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
-        cols[j] = frame_column(f, names[j]);
+        cols[j] = frame_column(c, f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;
     }
     for (int64_t j = d; j <= d + 1 && result == GO_ON; j++)
@@ -37,41 +38,43 @@ int frame_model(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how,
     return result;
 }
 
-int frame_take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+int frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
+    if (!going(c)) return c->code;
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     const char *name = noise_name(gp), *column = noise_column(kind, name);
     const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
-    if (by_row && column && col >= 0) return frame_noise(f, col, kind, name, gp, noise);
+    if (by_row && column && col >= 0) return frame_noise(c, f, col, kind, name, gp, noise);
     if (!by_row) return GO_ON;
     if (!required) {
         note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
              column ? ", " : "", column ? column : "");
         return GO_ON;
     }
-    return column ? frame_needs(f, column)
-                  : fail(CODE_DATA, "the model does not say which column holds the noise");
+    return column ? frame_needs(c, f, column)
+                  : fail(c, CODE_DATA, "the model does not say which column holds the noise");
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+int frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise)
 {
+    if (!going(c)) return c->code;
     int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = cols ? frame_model(f, gp, t, how, cols)
-                      : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON && y) result = frame_needs(f, ct_gp_output(gp)->name);
+    int result = cols ? frame_model(c, f, gp, t, how, cols)
+                      : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (result == GO_ON && y) result = frame_needs(c, f, ct_gp_output(gp)->name);
     const int64_t target = result == GO_ON ? cols[d] : -1, told = result == GO_ON ? cols[d + 1] : -1;
     if (noise && told >= 0) cols[used++] = told;
-    if (result == GO_ON) result = frame_complete(f, cols, used);
-    if (result == GO_ON && y) result = check_target(f, target, ct_gp_transform(gp).kind);
+    if (result == GO_ON) result = frame_complete(c, f, cols, used);
+    if (result == GO_ON && y) result = check_target(c, f, target, ct_gp_transform(gp).kind);
     if (result == GO_ON && f->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every %s", f->path,
+        result = fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
                       y ? "column that the model uses" : "input column");
     if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
     if (result == GO_ON && y) *y = target_tensor(f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
-    if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
-    if (result == GO_ON && noise) result = frame_take_noise(f, gp, told, y != NULL, noise);
+    if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(c, f->device, NULL);
+    if (result == GO_ON && noise) result = frame_take_noise(c, f, gp, told, y != NULL, noise);
     free(cols);
     return result;
 }
@@ -119,13 +122,13 @@ double prediction_quantile(const prediction *p, int64_t i, double q)
     return ct_transform_inverse(p->transform, p->mean[i] + q * p->std[i]);
 }
 
-static int check_moments(const prediction *p, const char *target)
+static int check_moments(ctgp *c, const prediction *p, const char *target)
 {
     for (int64_t i = 0; i < p->data.n_rows && p->transform.kind; i++) {
         double mean, std;
         prediction_moments(p, i, &mean, &std);
         if (!isfinite(mean) || !isfinite(std))
-            return fail(CODE_NUMERIC,
+            return fail(c, CODE_NUMERIC,
                         "%s, line %lld: the mean of '%s' is beyond the range of numbers, as its %s is so "
                         "uncertain: leave the row out, or fit without --transform",
                         p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[i]), target,
@@ -134,8 +137,9 @@ static int check_moments(const prediction *p, const char *target)
     return GO_ON;
 }
 
-int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+int prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
+    if (!going(c)) return c->code;
     ct_tensor *mean = NULL, *variance = NULL, *noise = NULL;
     int result = GO_ON;
     int64_t m = p->data.n_rows;
@@ -145,7 +149,7 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tenso
     p->std = malloc(bytes);
     double *added = malloc(bytes);
     if (!p->mean || !p->std || !added)
-        result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
+        result = fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)m);
     if (result == GO_ON) {
         mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
@@ -153,10 +157,10 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tenso
         if (!mean || !variance || !noise || predict_rows(gp, X, mean, variance) ||
             ct_gp_noise_at(gp, X, given, noise) || ct_read(mean, p->mean, bytes) ||
             ct_read(variance, p->std, bytes) || ct_read(noise, added, bytes))
-            result = fail_device(p->data.device, NULL);
+            result = fail_device(c, p->data.device, NULL);
     }
     for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i] + added[i]);
-    if (result == GO_ON) result = check_moments(p, ct_gp_output(gp)->name);
+    if (result == GO_ON) result = check_moments(c, p, ct_gp_output(gp)->name);
     free(added);
     ct_release(mean);
     ct_release(variance);
@@ -164,17 +168,18 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tenso
     return result;
 }
 
-int prediction_make(prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
+int prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
 {
+    if (!going(c)) return c->code;
     *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *noise = NULL;
-    int result = frame_inputs(&p->data, gp, t, how, &X, NULL, &noise);
+    int result = frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
     if (result == GO_ON) {
         p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
-        if (p->target >= 0) result = check_target(&p->data, p->target, ct_gp_transform(gp).kind);
+        if (p->target >= 0) result = check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
     }
     if (result == GO_ON) {
-        result = prediction_fill(p, gp, X, noise);
+        result = prediction_fill(c, p, gp, X, noise);
     }
     ct_release(X);
     ct_release(noise);

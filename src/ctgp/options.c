@@ -19,25 +19,23 @@ int code_of(ct_status status)
 }
 
 /* If the device has no message, ctgp itself lacked memory. */
-int fail_device(const ct_device *device, const char *what)
+int fail_device(ctgp *c, const ct_device *device, const char *what)
 {
     ct_status status = ct_last_status(device);
-    return fail_message(status ? code_of(status) : CODE_MEMORY, what,
+    return fail_message(c, status ? code_of(status) : CODE_MEMORY, what,
                         status ? ct_message(device) : "out of memory");
 }
 
-int end_output(int result)
+void end_output(ctgp *c)
 {
     const bool bad = ferror(stdout);
-    if (!fflush(stdout) && !bad) return result;
-    return result > CODE_OK ? result : fail(CODE_IO, "standard output could not be written");
+    if (fflush(stdout) || bad) fail(c, CODE_IO, "standard output could not be written");
 }
 
-int end_output_of_model(int result, const char *path)
+void end_output_of_model(ctgp *c, const char *path)
 {
-    result = end_output(result);
-    if (result > CODE_OK) note("the model is kept in %s", path);
-    return result;
+    end_output(c);
+    if (c->code > CODE_OK) note("the model is kept in %s", path);
 }
 
 static void print_help(const command *c)
@@ -61,17 +59,18 @@ static const option *find_option(const command *c, const char *name, size_t leng
     return NULL;
 }
 
-int parse_arguments(const command *c, int argc, char **argv, const char **positional)
+int parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional)
 {
-    int found = 0, most = c->n_positional + c->n_optional;
+    if (!going(c)) return c->code;
+    int found = 0, most = of->n_positional + of->n_optional;
     bool only_files = false;
     for (int i = 0; i < most; i++) positional[i] = NULL;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (only_files || word[0] != '-' || !word[1]) {
             if (found == most)
-                return fail(CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, c->name,
-                            c->arguments);
+                return fail(c, CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, of->name,
+                            of->arguments);
             positional[found++] = word;
             continue;
         }
@@ -80,16 +79,16 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
             continue;
         }
         if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            print_help(c);
-            return CODE_OK;
+            print_help(of);
+            return stop(c, CODE_OK);
         }
         const char *equals = strchr(word, '=');
-        const option *o = find_option(c, word, equals ? (size_t)(equals - word) : strlen(word));
+        const option *o = find_option(of, word, equals ? (size_t)(equals - word) : strlen(word));
         if (!o)
-            return fail(CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, c->name,
-                        c->name);
-        if (o->value ? *o->text != NULL : false) return fail(CODE_USAGE, "%s is given twice", o->name);
-        if (!o->value && equals) return fail(CODE_USAGE, "%s takes no value", o->name);
+            return fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, of->name,
+                        of->name);
+        if (o->value ? *o->text != NULL : false) return fail(c, CODE_USAGE, "%s is given twice", o->name);
+        if (!o->value && equals) return fail(c, CODE_USAGE, "%s takes no value", o->name);
         if (!o->value)
             *o->text = o->name;
         else if (equals)
@@ -97,34 +96,38 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
         else if (i + 1 < argc)
             *o->text = argv[++i];
         else
-            return fail(CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
+            return fail(c, CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
     }
-    if (found < c->n_positional)
-        return fail(CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", c->name,
-                    c->arguments, c->name);
+    if (found < of->n_positional)
+        return fail(c, CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", of->name,
+                    of->arguments, of->name);
     return GO_ON;
 }
 
-int parse_whole(const char *name, const char *text, long lowest, long highest, long *out)
+int parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out)
 {
+    if (!going(c)) return c->code;
     if (!text) return GO_ON;
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end || errno || value < lowest || value > highest)
-        return fail(CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest, highest);
+        return fail(c, CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest,
+                    highest);
     *out = value;
     return GO_ON;
 }
 
-int parse_share(const char *name, const char *text, double *out)
+int parse_share(ctgp *c, const char *name, const char *text, double *out)
 {
+    if (!going(c)) return c->code;
     if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return GO_ON;
-    return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    return fail(c, CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
 }
 
-int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out)
+int parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out)
 {
+    if (!going(c)) return c->code;
     if (!text) return GO_ON;
     for (int i = 0; i < n; i++)
         if (!strcmp(text, choices[i])) {
@@ -140,7 +143,7 @@ int parse_choice(const char *name, const char *text, const char *const *choices,
                               : ", ",
                  choices[i]);
     }
-    return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
+    return fail(c, CODE_USAGE, "%s: '%s' is not %s", name, text, list);
 }
 
 void add_name(char *list, size_t size, const char *name)
@@ -166,9 +169,10 @@ static bool same_file(const char *a, const char *b)
     return !stat(a, &p) && !stat(b, &q) && S_ISREG(p.st_mode) && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
 }
 
-int keep_apart(const char *name, const char *out, const char *argument, const char *in)
+int keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in)
 {
+    if (!going(c)) return c->code;
     if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return GO_ON;
-    return fail(CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name,
-                out, argument);
+    return fail(c, CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name",
+                name, out, argument);
 }

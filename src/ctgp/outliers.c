@@ -13,14 +13,15 @@ static int by_size(const void *a, const void *b)
                                   : (x->place > y->place) - (x->place < y->place);
 }
 
-int outliers_find(outliers *o, ct_gp *gp, const frame *f)
+int outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
 {
+    if (!going(c)) return c->code;
     left_out l;
     const ct_status known = left_out_read(&l, gp, NULL);
     *o =
         (outliers){ .count = -1, .list = malloc((size_t)l.n * sizeof *o->list), .where = f ? "line" : "row" };
-    int result = o->list ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)l.n);
-    if (result == GO_ON && known == CT_ENOMEM) result = fail_device(ct_gp_device(gp), NULL);
+    int result = o->list ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l.n);
+    if (result == GO_ON && known == CT_ENOMEM) result = fail_device(c, ct_gp_device(gp), NULL);
     if (result == GO_ON && !known) {
         o->count = 0;
         for (int64_t i = 0; i < l.n; i++) {

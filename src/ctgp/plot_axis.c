@@ -72,12 +72,14 @@ static double round_number(const axis *a)
 
 /* The tics are multiples of 1, 2 or 5 times a power of ten. If labels would need more than six digits, they
  * count from a round number, which the axis's name subtracts: "x - 1e+09". */
-int write_axis(FILE *script, char which, const axis *a, int most, const char *name, const char *suffix)
+int write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
+               const char *suffix)
 {
+    if (!going(c)) return c->code;
     double length = a->hi - a->lo, power = pow(10, floor(log10(length / most))),
            steps = length / most / power;
     if (!isfinite(length))
-        return fail(CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
+        return fail(c, CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
     double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
     double base = fmax(fabs(a->lo), fabs(a->hi)) >= 1e6 * power ? round_number(a) : 0;
     double from = a->lo - base, to = a->hi - base;
@@ -170,8 +172,9 @@ static void write_levels(FILE *script, const axis *a, int most, const ct_column 
     }
 }
 
-int write_column_axis(FILE *script, const axis *a, int most, const ct_column *column)
+int write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column)
 {
+    if (!going(c)) return c->code;
     const bool time = column->kind == CT_COLUMN_TIME && a->lo >= first_day && a->hi <= last_day &&
                       a->hi - a->lo > 4.0 / 86400;
     if (column->kind == CT_COLUMN_CATEGORY) {
@@ -180,7 +183,7 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);
     } else {
-        return write_axis(script, 'x', a, most, column->name,
+        return write_axis(c, script, 'x', a, most, column->name,
                           column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
     }
     write_label(script, 'x', most, column->name, "");

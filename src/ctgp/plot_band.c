@@ -3,16 +3,18 @@
 
 #include <stdlib.h>
 
-int band_allocate(band *b, int64_t n)
+int band_allocate(ctgp *c, band *b, int64_t n)
 {
+    if (!going(c)) return c->code;
     *b = (band){ .middle = malloc((size_t)(3 * n) * sizeof *b->middle) };
-    if (!b->middle) return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+    if (!b->middle) return fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
     b->low = b->middle + n, b->high = b->low + n;
     return GO_ON;
 }
 
-int band_predict(const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise)
+int band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise)
 {
+    if (!going(c)) return c->code;
     ct_device *device = ct_gp_device(gp);
     const ct_transform t = ct_gp_transform(gp);
     double *middle = b->middle + from, *low = b->low + from, *high = b->high + from;
@@ -30,7 +32,7 @@ int band_predict(const band *b, int64_t from, ct_gp *gp, int64_t n, const double
         low[i] = ct_transform_inverse(t, mean - width);
         high[i] = ct_transform_inverse(t, mean + width);
     }
-    return good ? GO_ON : fail_device(device, NULL);
+    return good ? GO_ON : fail_device(c, device, NULL);
 }
 
 const char *middle_name(const ct_gp *gp) { return ct_gp_transform(gp).kind ? "median" : "mean"; }

@@ -35,38 +35,38 @@ static double finest_step(const ct_gp *gp)
     return step;
 }
 
-static int curve_allocate(curve *c, int64_t n)
+static int curve_allocate(ctgp *c, curve *of, int64_t n)
 {
-    c->n = n;
-    c->x = malloc((size_t)n * sizeof *c->x);
-    if (!c->x) return fail(CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
-    return band_allocate(&c->y, n);
+    of->n = n;
+    of->x = malloc((size_t)n * sizeof *of->x);
+    if (!of->x) return fail(c, CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
+    return band_allocate(c, &of->y, n);
 }
 
-static int curve_levels(curve *c, const ct_column *category)
+static int curve_levels(ctgp *c, curve *of, const ct_column *category)
 {
-    int result = curve_allocate(c, category->n_levels);
-    for (int64_t i = 0; i < c->n && result == GO_ON; i++) c->x[i] = (double)i;
+    int result = curve_allocate(c, of, category->n_levels);
+    for (int64_t i = 0; i < of->n && result == GO_ON; i++) of->x[i] = (double)i;
     return result;
 }
 
 /* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
  * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
  * may reach them by spikes. */
-static int curve_place(curve *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+static int curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
     double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
     bool regular = wanted <= MOST;
     int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
-    int result = curve_allocate(c, regular ? n : n + p->data.n_rows);
+    int result = curve_allocate(c, of, regular ? n : n + p->data.n_rows);
     if (result != GO_ON) return result;
-    for (int64_t i = 0; i < c->n; i++) {
+    for (int64_t i = 0; i < of->n; i++) {
         double at = (double)i;
-        c->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
-                  : regular ? x->lo + length * at / (double)(n - 1)
-                            : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
+        of->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
+                   : regular ? x->lo + length * at / (double)(n - 1)
+                             : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
     }
-    if (!regular) qsort(c->x, (size_t)c->n, sizeof *c->x, ascending);
+    if (!regular) qsort(of->x, (size_t)of->n, sizeof *of->x, ascending);
     return GO_ON;
 }
 
@@ -120,21 +120,23 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
 }
 
 /* The points of the curve, or one for each level. */
-static int curve_make(curve *c, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+static int curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
     const ct_column *input = ct_gp_input(gp, 0);
-    int result = input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, x, p, x_col);
-    return result == GO_ON ? band_predict(&c->y, 0, gp, c->n, c->x, true) : result;
+    int result =
+        input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, of, input) : curve_place(c, of, gp, x, p, x_col);
+    return result == GO_ON ? band_predict(c, &of->y, 0, gp, of->n, of->x, true) : result;
 }
 
-int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
+int write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
+    if (!going(c)) return c->code;
     const ct_column *input = ct_gp_input(gp, 0);
     const int64_t x_col = ct_table_find(p->data.table, input->name);
     axis x = empty_axis, y = empty_axis;
     points q;
-    curve c = { 0 };
-    int result = points_make(&q, p->data.n_rows, fates);
+    curve line = { 0 };
+    int result = points_make(c, &q, p->data.n_rows, fates);
     for (int64_t i = 0; i < q.n && result == GO_ON; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
@@ -143,18 +145,19 @@ int write_curve(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
         q.x[i] += spread(input, i);
     }
     x = column_axis(input, x.lo, x.hi);
-    if (result == GO_ON) result = write_column_axis(script, &x, 7, input);
-    if (result == GO_ON) result = curve_make(&c, gp, &x, p, x_col);
-    for (int64_t i = 0; i < c.n && result == GO_ON; i++) cover(&y, c.y.low[i]), cover(&y, c.y.high[i]);
+    if (result == GO_ON) result = write_column_axis(c, script, &x, 7, input);
+    if (result == GO_ON) result = curve_make(c, &line, gp, &x, p, x_col);
+    for (int64_t i = 0; i < line.n && result == GO_ON; i++)
+        cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
-    if (result == GO_ON) result = write_axis(script, 'y', &y, 7, ct_gp_output(gp)->name, "");
+    if (result == GO_ON) result = write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
     if (result == GO_ON) {
-        curve_write(script, &c, &x, &y);
+        curve_write(script, &line, &x, &y);
         points_write(script, &q, &x, &y);
         write_plot(script, gp, &q);
     }
-    free(c.x);
-    free(c.y.middle);
+    free(line.x);
+    free(line.y.middle);
     free(q.x);
     return result;
 }

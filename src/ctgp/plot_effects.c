@@ -31,11 +31,11 @@ static double most_frequent(const double *values, int64_t n)
     return best;
 }
 
-static int summarise(effects *e, const ct_gp *gp, const prediction *p)
+static int summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
 {
     const int64_t rows = p->data.n_rows;
     double *values = malloc((size_t)rows * sizeof *values);
-    if (!values) return fail(CODE_MEMORY, "no memory for %lld values", (long long)rows);
+    if (!values) return fail(c, CODE_MEMORY, "no memory for %lld values", (long long)rows);
     e->n = 0;
     for (int64_t j = 0; j < e->d; j++) {
         const ct_column *input = ct_gp_input(gp, j);
@@ -67,16 +67,16 @@ static double place(const effect *f, bool category, int64_t i)
     return category ? at : (1 - t) * f->lo + t * f->hi;
 }
 
-static int predict_effect(effects *e, ct_gp *gp, effect *f)
+static int predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
 {
     const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
     double *x = malloc((size_t)(f->n * e->d) * sizeof *x); /* (n, d) */
-    if (!x) return fail(CODE_MEMORY, "no memory for the effects");
+    if (!x) return fail(c, CODE_MEMORY, "no memory for the effects");
     for (int64_t i = 0; i < f->n; i++) {
         for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
         x[i * e->d + f->input] = place(f, category, i);
     }
-    int result = band_predict(&e->y, f->from, gp, f->n, x, false);
+    int result = band_predict(c, &e->y, f->from, gp, f->n, x, false);
     axis range = empty_axis;
     for (int64_t i = 0; i < f->n && result == GO_ON; i++) cover(&range, e->y.middle[f->from + i]);
     f->range = range.hi - range.lo;
@@ -84,14 +84,14 @@ static int predict_effect(effects *e, ct_gp *gp, effect *f)
     return result;
 }
 
-static int effects_make(effects *e, ct_gp *gp, const prediction *p)
+static int effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
 {
     *e = (effects){ .d = ct_gp_dims(gp) };
     e->inputs = malloc((size_t)e->d * sizeof *e->inputs);
-    int result = e->inputs ? summarise(e, gp, p) : fail(CODE_MEMORY, "no memory for the effects");
+    int result = e->inputs ? summarise(c, e, gp, p) : fail(c, CODE_MEMORY, "no memory for the effects");
     if (result != GO_ON) return result;
-    result = band_allocate(&e->y, e->n);
-    for (int64_t j = 0; j < e->d && result == GO_ON; j++) result = predict_effect(e, gp, e->inputs + j);
+    result = band_allocate(c, &e->y, e->n);
+    for (int64_t j = 0; j < e->d && result == GO_ON; j++) result = predict_effect(c, e, gp, e->inputs + j);
     return result;
 }
 
@@ -108,12 +108,12 @@ static int by_input(const void *a, const void *b)
     return (p->input > q->input) - (p->input < q->input);
 }
 
-static int write_effect(FILE *script, const effects *e, const effect *f, const ct_column *input,
+static int write_effect(ctgp *c, FILE *script, const effects *e, const effect *f, const ct_column *input,
                         const axis *y)
 {
     const bool category = input->kind == CT_COLUMN_CATEGORY;
     const axis x = column_axis(input, f->lo, f->hi);
-    int result = write_column_axis(script, &x, 4, input);
+    int result = write_column_axis(c, script, &x, 4, input);
     if (result != GO_ON) return result;
     fputs("$effect << EOD\n", script);
     for (int64_t i = 0; i < f->n; i++) {
@@ -130,11 +130,12 @@ static int write_effect(FILE *script, const effects *e, const effect *f, const c
 }
 
 /* All panels have one y axis. */
-int write_effects(FILE *script, ct_gp *gp, const prediction *p)
+int write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
 {
+    if (!going(c)) return c->code;
     effects e;
     axis y = empty_axis;
-    int result = effects_make(&e, gp, p);
+    int result = effects_make(c, &e, gp, p);
     const int64_t shown = e.d < MOST_EFFECTS ? e.d : MOST_EFFECTS;
     if (result == GO_ON) {
         qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
@@ -143,10 +144,10 @@ int write_effects(FILE *script, ct_gp *gp, const prediction *p)
         widen(&y, 0.03, 0.03);
         char suffix[32];
         snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
-        result = write_axis(script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
+        result = write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
     }
     for (int64_t j = 0; j < shown && result == GO_ON; j++)
-        result = write_effect(script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
+        result = write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
     free(e.inputs);
     free(e.y.middle);
     return result;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Predicted against observed, with 95 % bars. */
-static int write_observed(FILE *script, const char *name, const points *q)
+static int write_observed(ctgp *c, FILE *script, const char *name, const points *q)
 {
     axis x = empty_axis, y;
     for (int64_t i = 0; i < q->n; i++)
@@ -13,8 +13,8 @@ static int write_observed(FILE *script, const char *name, const points *q)
     y = x;
     widen(&x, 0.03, 0.03);
     widen(&y, 0.03, 0.2); /* above is the key */
-    int result = write_axis(script, 'x', &x, 4, name, ", observed");
-    if (result == GO_ON) result = write_axis(script, 'y', &y, 6, name, ", predicted with 95 %");
+    int result = write_axis(c, script, 'x', &x, 4, name, ", observed");
+    if (result == GO_ON) result = write_axis(c, script, 'y', &y, 6, name, ", predicted with 95 %");
     if (result != GO_ON) return result;
     points_write(script, q, &x, &y);
     fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, x.lo), share(&y, x.hi));
@@ -25,7 +25,7 @@ static int write_observed(FILE *script, const char *name, const points *q)
 }
 
 /* Observed minus predicted, against predicted. */
-static int write_residuals(FILE *script, const char *name, points *q)
+static int write_residuals(ctgp *c, FILE *script, const char *name, points *q)
 {
     axis x = empty_axis, y = { 0, 0 };
     for (int64_t i = 0; i < q->n; i++) {
@@ -35,8 +35,8 @@ static int write_residuals(FILE *script, const char *name, points *q)
     }
     widen(&x, 0.03, 0.03);
     widen(&y, 0.05, 0.05);
-    int result = write_axis(script, 'x', &x, 4, name, ", predicted");
-    if (result == GO_ON) result = write_axis(script, 'y', &y, 6, name, ", residual");
+    int result = write_axis(c, script, 'x', &x, 4, name, ", predicted");
+    if (result == GO_ON) result = write_axis(c, script, 'y', &y, 6, name, ", residual");
     if (result != GO_ON) return result;
     points_write(script, q, &x, &y);
     fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, 0), share(&y, 0));
@@ -46,12 +46,13 @@ static int write_residuals(FILE *script, const char *name, points *q)
     return GO_ON;
 }
 
-int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
+int write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
+    if (!going(c)) return c->code;
     const char *name = ct_gp_output(gp)->name;
     points q;
     bool any = false;
-    int result = points_make(&q, p->data.n_rows, fates);
+    int result = points_make(c, &q, p->data.n_rows, fates);
     for (int64_t i = 0; i < q.n && result == GO_ON && p->target >= 0; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.y[i] = prediction_quantile(p, i, 0);
@@ -59,12 +60,12 @@ int write_scatter(FILE *script, ct_gp *gp, const prediction *p, const fate *fate
         any |= isfinite(q.x[i]);
     }
     if (result == GO_ON && !any)
-        result = fail(CODE_DATA,
+        result = fail(c, CODE_DATA,
                       "%s: a model of several inputs is drawn against its target, which is missing here",
                       p->data.path);
-    if (result == GO_ON) result = write_observed(script, name, &q);
-    if (result == GO_ON) result = write_residuals(script, name, &q);
-    if (result == GO_ON) result = write_effects(script, gp, p);
+    if (result == GO_ON) result = write_observed(c, script, name, &q);
+    if (result == GO_ON) result = write_residuals(c, script, name, &q);
+    if (result == GO_ON) result = write_effects(c, script, gp, p);
     free(q.x);
     return result;
 }

@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-int points_make(points *q, int64_t n, const fate *fates)
+int points_make(ctgp *c, points *q, int64_t n, const fate *fates)
 {
+    if (!going(c)) return c->code;
     *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(4 * n) * sizeof *q->x) };
     if (!q->x) {
         q->n = 0;
-        return fail(CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+        return fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
     }
     q->y = q->x + n, q->low = q->y + n, q->high = q->low + n;
     for (int64_t i = 0; i < 4 * n; i++) q->x[i] = NAN;

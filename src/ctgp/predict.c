@@ -26,11 +26,11 @@ static double normal_quantile(double p)
 }
 
 /* Adds a band to bands[0..n), unless one of them has its name. */
-static int add_band(const char *flag, const char *text, band b, band *bands, int64_t *n)
+static int add_band(ctgp *c, const char *flag, const char *text, band b, band *bands, int64_t *n)
 {
     for (int64_t i = 0; i < *n; i++)
         if (!strcmp(bands[i].name, b.name))
-            return fail(CODE_USAGE, "%s: '%s' would be a second column %s", flag, text, b.name);
+            return fail(c, CODE_USAGE, "%s: '%s' would be a second column %s", flag, text, b.name);
     bands[(*n)++] = b;
     return GO_ON;
 }
@@ -48,22 +48,22 @@ static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
 }
 
 /* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
-static int add_bands(const char *flag, const char *text, bool level, band *bands, int64_t *n)
+static int add_bands(ctgp *c, const char *flag, const char *text, bool level, band *bands, int64_t *n)
 {
     double p = NAN;
     char number[CT_NUMBER_TEXT];
-    int result = parse_share(flag, text, &p);
+    int result = parse_share(c, flag, text, &p);
     write_share(p, level, number);
     for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
         band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
         snprintf(b.name, sizeof b.name, "%s%s", !level ? "q" : side < 0 ? "lower" : "upper", number);
-        if (level || side > 0) result = add_band(flag, text, b, bands, n);
+        if (level || side > 0) result = add_band(c, flag, text, b, bands, n);
     }
     return result;
 }
 
 /* *bands is malloc'ed, with room for one more. `quantiles` may be NULL. */
-static int read_bands(const char *levels, const char *quantiles, band **bands, int64_t *n)
+static int read_bands(ctgp *c, const char *levels, const char *quantiles, band **bands, int64_t *n)
 {
     const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
     char **list[2] = { NULL, NULL };
@@ -72,10 +72,10 @@ static int read_bands(const char *levels, const char *quantiles, band **bands, i
     *n = 0;
     *bands =
         count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1] + 1) * sizeof **bands);
-    int result = *bands ? GO_ON : fail(CODE_MEMORY, "no memory for the intervals");
+    int result = *bands ? GO_ON : fail(c, CODE_MEMORY, "no memory for the intervals");
     for (int k = 0; k < 2; k++)
         for (int64_t i = 0; i < count[k] && result == GO_ON; i++)
-            result = add_bands(name[k], list[k][i], k == 0, *bands, n);
+            result = add_bands(c, name[k], list[k][i], k == 0, *bands, n);
     for (int k = 0; k < 2; k++) free_names(list[k]);
     return result;
 }
@@ -113,35 +113,35 @@ static char *column_name(const model_file *m, int64_t j, const char *what)
 }
 
 /* A table that has a column twice could not be read again. */
-static int check_kept(const text_columns *kept, char *const *columns, int64_t cols)
+static int check_kept(ctgp *c, const text_columns *kept, char *const *columns, int64_t cols)
 {
     for (int64_t j = 0; j < kept->n; j++)
-        for (int64_t c = 0; c < cols; c++)
-            if (!strcmp(kept->names[j], columns[c]))
-                return fail(CODE_USAGE,
+        for (int64_t i = 0; i < cols; i++)
+            if (!strcmp(kept->names[j], columns[i]))
+                return fail(c, CODE_USAGE,
                             "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
-                            columns[c]);
+                            columns[i]);
     return GO_ON;
 }
 
-static int write_rows(const model_file *m, const prediction *p, const text_columns *kept, const band *bands,
-                      int64_t n, const char *out)
+static int write_rows(ctgp *c, const model_file *m, const prediction *p, const text_columns *kept,
+                      const band *bands, int64_t n, const char *out)
 {
     const int64_t all = ct_table_rows(p->data.table), cols = m->n * (2 + n);
     char **columns = calloc((size_t)cols, sizeof *columns);
     double *rows = malloc((size_t)(cols * all + 1) * sizeof *rows);
     bool good = columns && rows;
-    for (int64_t c = 0; c < cols && good; c++) {
-        const int64_t k = c % (2 + n);
-        columns[c] = column_name(m, c / (2 + n), k == 0 ? "mean" : k == 1 ? "std" : bands[k - 2].name);
-        good = columns[c];
+    for (int64_t i = 0; i < cols && good; i++) {
+        const int64_t k = i % (2 + n);
+        columns[i] = column_name(m, i / (2 + n), k == 0 ? "mean" : k == 1 ? "std" : bands[k - 2].name);
+        good = columns[i];
     }
     for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
-    int result = good ? check_kept(kept, columns, cols)
-                      : fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    int result = good ? check_kept(c, kept, columns, cols)
+                      : fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)all);
     if (result == GO_ON)
-        result = table_write(p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
-    for (int64_t c = 0; c < cols && columns; c++) free(columns[c]);
+        result = table_write(c, p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
+    for (int64_t i = 0; i < cols && columns; i++) free(columns[i]);
     free(rows);
     free(columns);
     return result;
@@ -195,29 +195,29 @@ typedef struct request {
 } request;
 
 /* Predicts all outputs, and reads the table once. */
-static int predict_all(const model_file *m, const request *r, prediction *p)
+static int predict_all(ctgp *c, const model_file *m, const request *r, prediction *p)
 {
     source t;
-    int result = source_open(&t, m->device, r->paths[1]);
+    int result = source_open(c, &t, m->device, r->paths[1]);
     for (int64_t j = 0; j < m->n && result == GO_ON; j++)
-        result = prediction_make(&p[j], m->gp[j], &t, &r->how);
+        result = prediction_make(c, &p[j], m->gp[j], &t, &r->how);
     source_close(&t);
     return result;
 }
 
-static int answer(request *r)
+static int answer(ctgp *c, request *r)
 {
     const char *out = r->out ? r->out : "-";
     model_file m;
     prediction *p = NULL;
     text_columns kept = { 0 };
-    int result = model_open(&m, r->device_name, r->paths[0], r->output, false);
+    int result = model_open(c, &m, r->device_name, r->paths[0], r->output, false);
     if (result == GO_ON) add_median(m.gp[0], r->bands, &r->n);
     if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
-        result = fail(CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
-    if (result == GO_ON) result = predict_all(&m, r, p);
-    if (result == GO_ON) result = frame_keep(&p->data, r->keep, &kept);
-    if (result == GO_ON) result = write_rows(&m, p, &kept, r->bands, r->n, out);
+        result = fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
+    if (result == GO_ON) result = predict_all(c, &m, r, p);
+    if (result == GO_ON) result = frame_keep(c, &p->data, r->keep, &kept);
+    if (result == GO_ON) result = write_rows(c, &m, p, &kept, r->bands, r->n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
         print_scores(&m, p, r->as_json != NULL, is_standard(out) ? stderr : stdout);
@@ -229,7 +229,7 @@ static int answer(request *r)
     return result;
 }
 
-int run_predict(int argc, char **argv)
+int run_predict(ctgp *c, int argc, char **argv)
 {
     const char *levels = NULL, *quantiles = NULL;
     dialect d = { 0 };
@@ -246,7 +246,7 @@ int run_predict(int argc, char **argv)
         DEVICE_OPTION(r.device_name),
         { "--json", NULL, "the score as JSON", &r.as_json },
     };
-    const command c = {
+    const command usage = {
         .name = "predict",
         .arguments = "MODEL DATA.csv",
         .summary =
@@ -262,13 +262,13 @@ int run_predict(int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, r.paths);
-    if (result == GO_ON) result = parse_dialect(&d, &r.how);
-    if (result == GO_ON) result = keep_apart("--out", r.out, "MODEL", r.paths[0]);
-    if (result == GO_ON) result = keep_apart("--out", r.out, "DATA.csv", r.paths[1]);
-    if (result == GO_ON) result = read_bands(levels ? levels : "0.95", quantiles, &r.bands, &r.n);
+    int result = parse_arguments(c, &usage, argc, argv, r.paths);
+    if (result == GO_ON) result = parse_dialect(c, &d, &r.how);
+    if (result == GO_ON) result = keep_apart(c, "--out", r.out, "MODEL", r.paths[0]);
+    if (result == GO_ON) result = keep_apart(c, "--out", r.out, "DATA.csv", r.paths[1]);
+    if (result == GO_ON) result = read_bands(c, levels ? levels : "0.95", quantiles, &r.bands, &r.n);
     r.how.texts = r.keep != NULL;
-    if (result == GO_ON) result = answer(&r);
+    if (result == GO_ON) result = answer(c, &r);
     free(r.bands);
     return result;
 }

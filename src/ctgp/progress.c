@@ -155,8 +155,9 @@ static int on_step(void *context, const ct_fit_progress *p)
     return interrupted || w->late;
 }
 
-int watch_begin(watch *w, ct_fit_options *how, patience most, int64_t n, int models)
+int watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models)
 {
+    if (!going(c)) return c->code;
     const int starts = how->restarts + 1;
     *w = (watch){ .most = most,
                   .end = most.seconds ? now() + (double)most.seconds : 0,
@@ -167,7 +168,7 @@ int watch_begin(watch *w, ct_fit_options *how, patience most, int64_t n, int mod
                   .steps = usual_steps(how),
                   .starts = starts,
                   .iteration = calloc((size_t)models * (size_t)starts, sizeof *w->iteration) };
-    if (!w->iteration) return fail(CODE_MEMORY, "no memory for %d starts", models * starts);
+    if (!w->iteration) return fail(c, CODE_MEMORY, "no memory for %d starts", models * starts);
     how->progress = on_step;
     how->context = w;
     catch_signals();

@@ -18,7 +18,7 @@ static char **draw_names(int64_t n)
 }
 
 /* Writes a row for each row of the data and a column for each draw, empty where an input is missing. */
-static int write_draws(const frame *data, const ct_tensor *samples, const char *out)
+static int write_draws(ctgp *c, const frame *data, const ct_tensor *samples, const char *out)
 {
     int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
     double *drawn = malloc((size_t)(draws * m) * sizeof *drawn);
@@ -26,14 +26,15 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
     char **names = draw_names(draws);
     int result = GO_ON;
     if (!drawn || !rows || !names) {
-        result = fail(CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
+        result =
+            fail(c, CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
     } else if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) {
-        result = fail_device(data->device, NULL);
+        result = fail_device(c, data->device, NULL);
     } else {
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        result = table_write(data->device, NULL, rows, all, draws, (const char *const *)names, out);
+        result = table_write(c, data->device, NULL, rows, all, draws, (const char *const *)names, out);
     }
     free(drawn);
     free(rows);
@@ -71,23 +72,23 @@ static ct_status add_noise(ct_gp *gp, const ct_tensor *X, const ct_tensor *given
     return s;
 }
 
-static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long count, long seed, bool noisy,
-                const char *out)
+static int draw(ctgp *c, ct_gp *gp, const char *path, const ct_csv_options *how, long count, long seed,
+                bool noisy, const char *out)
 {
     ct_device *device = ct_gp_device(gp);
     frame data = { 0 };
     ct_tensor *X = NULL, *given = NULL, *samples = NULL;
     source t;
-    int result = source_open(&t, device, path);
-    if (result == GO_ON) result = frame_inputs(&data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
+    int result = source_open(c, &t, device, path);
+    if (result == GO_ON) result = frame_inputs(c, &data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
     source_close(&t);
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
             (given && add_noise(gp, X, given, seed, samples)) || ct_gp_untransform(gp, samples))
-            result = fail_device(device, NULL);
+            result = fail_device(c, device, NULL);
     }
-    if (result == GO_ON) result = write_draws(&data, samples, out);
+    if (result == GO_ON) result = write_draws(c, &data, samples, out);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
         FILE *to = is_standard(out) ? stderr : stdout;
@@ -102,7 +103,7 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
     return result;
 }
 
-int run_sample(int argc, char **argv)
+int run_sample(ctgp *c, int argc, char **argv)
 {
     const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
                *output = NULL, *paths[2];
@@ -119,7 +120,7 @@ int run_sample(int argc, char **argv)
         UNSEEN_OPTION(d),
         DEVICE_OPTION(device_name),
     };
-    const command c = {
+    const command usage = {
         .name = "sample",
         .arguments = "MODEL DATA.csv",
         .summary = "Draws the function, without noise, at all rows together: a column for each draw.",
@@ -133,17 +134,17 @@ int run_sample(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     long count = 1, seed = 0;
-    int result = parse_arguments(&c, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(&d, &how);
-    if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
-    if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
-    if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
-    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
-    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
+    int result = parse_arguments(c, &usage, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(c, &d, &how);
+    if (result == GO_ON) result = parse_whole(c, "--samples", count_text, 1, 1000000, &count);
+    if (result == GO_ON) result = parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
+    if (result == GO_ON && !out) result = fail(c, CODE_USAGE, "--out FILE.csv says where the draws go");
+    if (result == GO_ON) result = keep_apart(c, "--out", out, "MODEL", paths[0]);
+    if (result == GO_ON) result = keep_apart(c, "--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
     model_file m;
-    result = model_open(&m, device_name, paths[0], output, true);
-    if (result == GO_ON) result = draw(m.gp[0], paths[1], &how, count, seed, noisy != NULL, out);
+    result = model_open(c, &m, device_name, paths[0], output, true);
+    if (result == GO_ON) result = draw(c, m.gp[0], paths[1], &how, count, seed, noisy != NULL, out);
     model_close(&m);
     return result;
 }

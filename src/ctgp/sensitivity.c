@@ -6,13 +6,14 @@
 
 enum { SAMPLES = 10000 };
 
-int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed)
+int sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
 {
+    if (!going(c)) return c->code;
     const int64_t d = ct_gp_dims(gp);
     ct_device *device = ct_gp_device(gp);
     double all;
     *s = (sensitivity){ .first = malloc(3 * (size_t)d * sizeof *s->first) };
-    if (!s->first) return fail(CODE_MEMORY, "no memory for %lld features", (long long)d);
+    if (!s->first) return fail(c, CODE_MEMORY, "no memory for %lld features", (long long)d);
     s->total = s->first + d, s->loss = s->total + d;
     ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s->first, s->total);
     if (!status) status = ct_gp_loo_without(gp, NULL, 0, &all);
@@ -23,7 +24,7 @@ int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed)
         s->loss[j] = (all - sum) / (double)ct_gp_points(gp);
         if (without == CT_ENOMEM) status = without;
     }
-    return status == CT_ENOMEM ? fail_device(device, NULL) : GO_ON;
+    return status == CT_ENOMEM ? fail_device(c, device, NULL) : GO_ON;
 }
 
 void sensitivity_free(sensitivity *s) { free(s->first); }

@@ -50,17 +50,19 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
     }
 }
 
-int file_write(ct_device *device, const char *path, const void *data, size_t size)
+int file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size)
 {
+    if (!going(c)) return c->code;
     signals_hold(path);
     const ct_status status = ct_bytes_save(device, path, data, size);
     signals_release();
-    return status ? fail_device(device, NULL) : GO_ON;
+    return status ? fail_device(c, device, NULL) : GO_ON;
 }
 
-int table_write(ct_device *device, const text_columns *k, const double *values, int64_t rows, int64_t cols,
-                const char *const *names, const char *out)
+int table_write(ctgp *c, ct_device *device, const text_columns *k, const double *values, int64_t rows,
+                int64_t cols, const char *const *names, const char *out)
 {
+    if (!going(c)) return c->code;
     const text_columns none = { 0 };
     if (ct_group_rank(many())) return GO_ON; /* process 0 writes */
     if (!k) k = &none;
@@ -74,8 +76,8 @@ int table_write(ct_device *device, const text_columns *k, const double *values, 
     if (to) print_table(to, k, values, rows, cols, names);
     bool whole = to && !ferror(to);
     if (to && fclose(to)) whole = false;
-    int result = !whole ? fail(CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows)
-                        : file_write(device, out, text, size);
+    int result = !whole ? fail(c, CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows)
+                        : file_write(c, device, out, text, size);
     free(text);
     return result;
 }

@@ -3,11 +3,12 @@
 
 #include <math.h>
 
-int transform_settings(const char *text, ct_transform_kind *kind)
+int transform_settings(ctgp *c, const char *text, ct_transform_kind *kind)
 {
+    if (!going(c)) return c->code;
     static const char *const kinds[] = { "none", "log", "logit", "sqrt" };
     int k = 0;
-    const int result = parse_choice("--transform", text, kinds, 4, &k);
+    const int result = parse_choice(c, "--transform", text, kinds, 4, &k);
     *kind = (ct_transform_kind)k;
     return result;
 }
@@ -28,8 +29,9 @@ const char *target_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
-int check_target(const frame *f, int64_t col, ct_transform_kind kind)
+int check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
 {
+    if (!going(c)) return c->code;
     char number[CT_NUMBER_TEXT];
     double low = INFINITY, high = -INFINITY;
     int64_t bad = -1;
@@ -46,7 +48,7 @@ int check_target(const frame *f, int64_t col, ct_transform_kind kind)
                              ? "fit with --transform sqrt, which takes 0, or leave the row out"
                              : "leave the row out, or fit without --transform";
     ct_number_write(ct_table_at(f->table, bad, col), 0, number);
-    return fail(CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
+    return fail(c, CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
                 (long long)ct_table_line(f->table, bad), ct_table_name(f->table, col), number,
                 ct_transform_name(kind), ct_transform_domain(kind), remedy);
 }

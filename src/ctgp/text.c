@@ -57,13 +57,16 @@ static void put_format(FILE *to, const char *format, va_list values)
     put_text(to, text, 0);
 }
 
-/* A failure of a process that prints nothing is kept for the one that does. */
-static void put_failure(const char *text, char line_end)
+/* The first failure of a command. That of a process that prints nothing is kept for the one that does. */
+static int put_failure(ctgp *c, int result, const char *text, char line_end)
 {
-    if (many_keep(text)) return;
+    if (c->code > CODE_OK) return c->code;
+    c->code = result;
+    if (many_keep(text)) return result;
     fputs("ctgp: ", stderr);
     put_text(stderr, text, line_end);
     fputc('\n', stderr);
+    return result;
 }
 
 void say(FILE *to, const char *format, ...)
@@ -93,21 +96,19 @@ void note(const char *format, ...)
     fputc('\n', stderr);
 }
 
-int fail(int result, const char *format, ...)
+int fail(ctgp *c, int result, const char *format, ...)
 {
     char text[1 << 14];
     va_list values;
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    put_failure(text, 0);
-    return result;
+    return put_failure(c, result, text, 0);
 }
 
-int fail_message(int result, const char *what, const char *message)
+int fail_message(ctgp *c, int result, const char *what, const char *message)
 {
     char text[1 << 14];
     snprintf(text, sizeof text, "%s%s%s", what ? what : "", what ? ": " : "", message);
-    put_failure(text, '\n');
-    return result;
+    return put_failure(c, result, text, '\n');
 }

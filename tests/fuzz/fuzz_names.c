@@ -4,14 +4,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int fail(int code, const char *format, ...)
+int fail(ctgp *c, int result, const char *format, ...)
 {
     (void)format;
-    return code;
+    (void)c;
+    return result;
 }
 
-int64_t frame_column(const frame *f, const char *name)
+int64_t frame_column(ctgp *c, const frame *f, const char *name)
 {
+    (void)c;
     (void)f;
     (void)name;
     return -1;

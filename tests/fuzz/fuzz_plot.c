@@ -75,6 +75,15 @@ static void go_to_folder(void)
     atexit(remove_folder);
 }
 
+/* Whether a command succeeds. */
+static bool runs(int (*command)(ctgp *c, int argc, char **argv), int argc, char **argv)
+{
+    ctgp c = { .code = GO_ON };
+    command(&c, argc, argv);
+    give_back(&c);
+    return c.code == GO_ON;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const kinds[] = { "xy", "ty", "cy", "xcty" }, *const kernels[] = { "rbf", "rbf",
@@ -101,8 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *plot[] = {
         "plot", model, "t.csv", "--out", "p.svg", "--separator", "comma", "--header", "yes", NULL
     };
-    if (run_fit(15, fit) == GO_ON) {
-        MUST(run_plot(9, plot) == GO_ON);
+    if (runs(run_fit, 15, fit)) {
+        MUST(runs(run_plot, 9, plot));
         must_be_xml("p.svg");
     }
     unlink("p.svg"), unlink("t.csv"), unlink(model);
