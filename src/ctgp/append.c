@@ -8,23 +8,23 @@
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
 
 /* The values of output j in all rows of the table, into *y (rows, p), which the first call allocates. */
-static int read_output(ctgp *c, frame *f, const model_file *m, source *t, const ct_csv_options *how,
-                       int64_t j, int64_t *cols, double **y)
+static void read_output(ctgp *c, frame *f, const model_file *m, source *t, const ct_csv_options *how,
+                        int64_t j, int64_t *cols, double **y)
 {
+    if (!going(c)) return;
     const ct_gp *gp = m->gp[j];
     const int64_t d = ct_gp_dims(gp);
-    int result = frame_model(c, f, gp, t, how, cols);
-    if (result == GO_ON) result = frame_needs(c, f, ct_gp_output(gp)->name);
-    if (result == GO_ON) result = frame_complete(c, f, cols, d + 1);
-    if (result == GO_ON) result = check_target(c, f, cols[d], ct_gp_transform(gp).kind);
+    frame_model(c, f, gp, t, how, cols);
+    frame_needs(c, f, ct_gp_output(gp)->name);
+    frame_complete(c, f, cols, d + 1);
+    check_target(c, f, cols[d], ct_gp_transform(gp).kind);
     const int64_t rows = ct_table_rows(f->table);
-    if (result == GO_ON && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
-        result = fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)rows);
-    for (int64_t i = 0; i < rows && result == GO_ON; i++) {
+    if (going(c) && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)rows);
+    for (int64_t i = 0; i < rows && going(c); i++) {
         const double value = ct_table_at(f->table, i, cols[d]);
         (*y)[i * m->n + j] = value;
     }
-    return result;
 }
 
 /* Keeps the chosen rows that an output can learn. y: the values of all rows of the table, then of these. */
@@ -45,30 +45,30 @@ static void keep_learnable(frame *f, const model_file *m, double *y)
 
 /* *Y (rows, p), NaN where a value is missing. Rows without any value are left out; for shared outputs, rows
  * without all values. */
-static int frame_outputs(ctgp *c, frame *f, const model_file *m, source *t, const ct_csv_options *how,
-                         ct_tensor **X, ct_tensor **Y, ct_tensor **noise)
+static void frame_outputs(ctgp *c, frame *f, const model_file *m, source *t, const ct_csv_options *how,
+                          ct_tensor **X, ct_tensor **Y, ct_tensor **noise)
 {
+    if (!going(c)) return;
     const int64_t d = ct_gp_dims(m->gp[0]);
     double *y = NULL;
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = cols ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = m->n - 1; j >= 0 && result == GO_ON; j--) {
+    if (!cols) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = m->n - 1; j >= 0 && going(c); j--) {
         frame_close(f);
-        result = read_output(c, f, m, t, how, j, cols, &y);
+        read_output(c, f, m, t, how, j, cols, &y);
     }
-    const int64_t told = result == GO_ON ? cols[d + 1] : -1;
+    const int64_t told = going(c) ? cols[d + 1] : -1;
     if (told >= 0) cols[d] = told;
-    if (result == GO_ON) result = frame_complete(c, f, cols, told >= 0 ? d + 1 : d);
-    if (result == GO_ON) keep_learnable(f, m, y);
-    if (result == GO_ON && f->n_rows == 0)
-        result = fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
-    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
-    if (result == GO_ON) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
-    if (result == GO_ON && (!*X || !*Y)) result = fail_device(c, m->device, NULL);
-    if (result == GO_ON) result = frame_take_noise(c, f, m->gp[0], told, true, noise);
+    frame_complete(c, f, cols, told >= 0 ? d + 1 : d);
+    if (going(c)) keep_learnable(f, m, y);
+    if (going(c) && f->n_rows == 0)
+        fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
+    if (going(c)) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
+    if (going(c)) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
+    if (going(c) && (!*X || !*Y)) fail_device(c, m->device, NULL);
+    frame_take_noise(c, f, m->gp[0], told, true, noise);
     free(y);
     free(cols);
-    return result;
 }
 
 /* -- the command ----------------------------------------------------------------------------------------- */
@@ -76,36 +76,33 @@ static int frame_outputs(ctgp *c, frame *f, const model_file *m, source *t, cons
 /* Adds the rows of `path` to the model and saves it, without a factor if its file had none. If it is saved in
  * place, the caller took the lock before loading it, so that each of several appends at once adds to what the
  * one before has saved. */
-static int append(ctgp *c, model_file *m, const char *path, const ct_csv_options *how, const char *out)
+static void append(ctgp *c, model_file *m, const char *path, const ct_csv_options *how, const char *out)
 {
+    if (!going(c)) return;
     source t;
     frame data = { 0 };
     ct_tensor *X = NULL, *Y = NULL, *noise = NULL;
     const ct_gp_save_options saving = { .no_factor = !m->factor };
-    int result = source_open(c, &t, m->device, path);
-    if (result == GO_ON) result = frame_outputs(c, &data, m, &t, how, &X, &Y, &noise);
+    source_open(c, &t, m->device, path);
+    frame_outputs(c, &data, m, &t, how, &X, &Y, &noise);
     source_close(&t);
-    if (result == GO_ON && ct_outputs_append(m->outputs, X, Y, noise))
-        result = fail_device(c, m->device, NULL);
+    if (going(c) && ct_outputs_append(m->outputs, X, Y, noise)) fail_device(c, m->device, NULL);
     signals_hold(out);
-    if (result == GO_ON && ct_outputs_save(m->outputs, out, &saving))
-        result = fail_device(c, m->device, NULL);
+    if (going(c) && ct_outputs_save(m->outputs, out, &saving)) fail_device(c, m->device, NULL);
     signals_release();
-    if (result == GO_ON) {
+    if (going(c)) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
         say_line("n=%lld appended=%lld nlml=%.6f model=%s", (long long)ct_outputs_values(m->outputs),
                  (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
         end_output_of_model(c, out);
-        result = c->code;
     }
     ct_release(X);
     ct_release(Y);
     ct_release(noise);
     frame_close(&data);
-    return result;
 }
 
-int run_append(ctgp *c, int argc, char **argv)
+void run_append(ctgp *c, int argc, char **argv)
 {
     const char *model_path = NULL, *device_name = NULL, *paths[2];
     dialect d = { 0 };
@@ -127,23 +124,23 @@ int run_append(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &how);
-    if (result == GO_ON && !model_path)
-        result = fail(c, CODE_USAGE, "--model FILE says where the new model goes");
-    if (result == GO_ON) result = keep_apart(c, "--model", model_path, "NEW.csv", paths[1]);
-    if (result != GO_ON) return result;
+    parse_arguments(c, &usage, argc, argv, paths);
+    parse_dialect(c, &d, &how);
+    if (going(c) && !model_path) fail(c, CODE_USAGE, "--model FILE says where the new model goes");
+    keep_apart(c, "--model", model_path, "NEW.csv", paths[1]);
+    if (!going(c)) return;
     ct_device *device = ct_device_open(device_name);
     ct_file_lock *lock = NULL;
     model_file m = { 0 };
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
     if (is_file(model_path) && !ct_device_status(device)) lock = ct_file_lock_take(device, model_path);
-    result = ct_last_status(device) ? fail_device(c, device, NULL)
-                                    : model_open(c, &m, device_name, paths[0], NULL, false);
-    if (result == GO_ON) result = append(c, &m, paths[1], &how, model_path);
+    if (ct_last_status(device))
+        fail_device(c, device, NULL);
+    else
+        model_open(c, &m, device_name, paths[0], NULL, false);
+    append(c, &m, paths[1], &how, model_path);
     model_close(&m);
     ct_file_lock_give(lock);
     ct_device_close(device);
-    return result;
 }

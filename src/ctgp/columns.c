@@ -79,60 +79,59 @@ const char *option_name(const char *name, char text[OPTION_NAME])
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
 /* The column of this name, or those that fit it as a pattern. */
-static int pick_one(ctgp *c, const frame *f, const char *name, pick *picks, int64_t *n)
+static void pick_one(ctgp *c, const frame *f, const char *name, pick *picks, int64_t *n)
 {
+    if (!going(c)) return;
     const int64_t exact = ct_table_find(f->table, name), before = *n;
     const bool pattern = strpbrk(name, "*?[") != NULL;
     if (exact >= 0 || !pattern) {
         picks[(*n)++] = (pick){ exact, true };
-        return exact >= 0 || frame_column(c, f, name) >= 0 ? GO_ON : CODE_DATA;
+        frame_needs(c, f, name);
+        return;
     }
     for (int64_t j = 0; j < ct_table_cols(f->table); j++) {
         bool taken = fnmatch(name, ct_table_name(f->table, j), 0) != 0;
         for (int64_t i = 0; i < *n && !taken; i++) taken = picks[i].col == j;
         if (!taken) picks[(*n)++] = (pick){ j, false };
     }
-    if (*n > before) return GO_ON;
-    return fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
+    if (*n > before) return;
+    fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
 }
 
-int frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n)
+void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     char **names;
     int64_t count = split_names(text, &names);
     *n = 0;
     *picks = count < 0 ? NULL : malloc((size_t)(count + ct_table_cols(f->table)) * sizeof **picks);
-    int result = *picks ? GO_ON : fail(c, CODE_MEMORY, "no memory for the names of the columns");
-    for (int64_t i = 0; i < count && result == GO_ON; i++) result = pick_one(c, f, names[i], *picks, n);
+    if (!(*picks)) fail(c, CODE_MEMORY, "no memory for the names of the columns");
+    for (int64_t i = 0; i < count && going(c); i++) pick_one(c, f, names[i], *picks, n);
     if (count >= 0) free_names(names);
-    return result;
 }
 
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
-int frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k)
+void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     pick *picks = NULL;
     *k = (text_columns){ 0 };
-    int result = list ? frame_pick(c, f, list, &picks, &k->n) : GO_ON;
+    if (list) frame_pick(c, f, list, &picks, &k->n);
     const int64_t rows = ct_table_rows(f->table);
     k->names = malloc((size_t)(k->n + 1) * sizeof *k->names);
     k->texts = malloc((size_t)(rows * k->n + 1) * sizeof *k->texts);
-    if (result == GO_ON && (!k->names || !k->texts))
-        result = fail(c, CODE_MEMORY, "no memory for the columns to keep");
-    for (int64_t j = 0; j < k->n && result == GO_ON; j++) {
+    if (going(c) && (!k->names || !k->texts)) fail(c, CODE_MEMORY, "no memory for the columns to keep");
+    for (int64_t j = 0; j < k->n && going(c); j++) {
         k->names[j] =
             picks[j].col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, picks[j].col);
         for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
-        for (int64_t i = 0; i < j && result == GO_ON; i++)
+        for (int64_t i = 0; i < j && going(c); i++)
             if (picks[i].col == picks[j].col)
-                result = fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
+                fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
     }
     free(picks);
-    return result;
 }
 
 void text_columns_free(text_columns *k)

@@ -64,9 +64,9 @@ bool many_keep(const char *text);
 /* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */
 void many_end(ctgp *c);
 /* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
-int many_device(ctgp *c, const char **name);
+void many_device(ctgp *c, const char **name);
 /* Copies bytes from process 0 to all. GO_ON, or the code of a process that has failed. */
-int many_share(ctgp *c, void *data, size_t bytes);
+void many_share(ctgp *c, void *data, size_t bytes);
 
 /* -- text.c: what people read --
  *
@@ -114,13 +114,13 @@ typedef struct command {
     }
 
 /* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
-int parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional);
+void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional);
 
 /* A `text` of NULL leaves *out unchanged. GO_ON or CODE_USAGE. */
-int parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out);
+void parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out);
 /* A number between 0 and 1, neither included. */
-int parse_share(ctgp *c, const char *name, const char *text, double *out);
-int parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out);
+void parse_share(ctgp *c, const char *name, const char *text, double *out);
+void parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out);
 
 /* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
 void add_name(char *list, size_t size, const char *name);
@@ -128,7 +128,7 @@ void add_name(char *list, size_t size, const char *name);
 /* Whether the path leads to a regular file, through links or not. */
 bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
-int keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
+void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 
 int code_of(ct_status status);
 /* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
@@ -191,7 +191,7 @@ typedef struct dialect {
     }
 
 /* Into *how. GO_ON or CODE_USAGE. */
-int parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how);
+void parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how);
 /* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
  * messages. */
 const char *dialect_remedy(const char *message);

@@ -28,24 +28,26 @@ typedef struct verdict {
 
 /* -- the losses ------------------------------------------------------------------------------------------ */
 
-static int make_room(ctgp *c, side *s, int64_t n)
+static void make_room(ctgp *c, side *s, int64_t n)
 {
+    if (!going(c)) return;
     s->n = n;
     s->square = malloc((size_t)n * sizeof *s->square);
     s->nlpd = malloc((size_t)n * sizeof *s->nlpd);
-    return s->square && s->nlpd ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    if (!(s->square && s->nlpd)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
 }
 
 /* The losses in all rows of a table; NaN where an input or the target is missing. */
-static int losses_in_table(ctgp *c, side *s, const char *path, const ct_csv_options *how)
+static void losses_in_table(ctgp *c, side *s, const char *path, const ct_csv_options *how)
 {
+    if (!going(c)) return;
     source t;
-    int result = source_open(c, &t, s->m.device, path);
-    if (result == GO_ON) result = prediction_make(c, &s->p, s->gp, &t, how);
+    source_open(c, &t, s->m.device, path);
+    prediction_make(c, &s->p, s->gp, &t, how);
     source_close(&t);
-    if (result == GO_ON) result = frame_needs(c, &s->p.data, ct_gp_output(s->gp)->name);
-    if (result == GO_ON) result = make_room(c, s, ct_table_rows(s->p.data.table));
-    if (result != GO_ON) return result;
+    frame_needs(c, &s->p.data, ct_gp_output(s->gp)->name);
+    make_room(c, s, ct_table_rows(s->p.data.table));
+    if (!going(c)) return;
     const int64_t m = s->p.data.n_rows;
     prediction_losses(&s->p, s->square, s->nlpd);
     /* From the last row on, since the chosen row k moves to rows[k] >= k. */
@@ -55,41 +57,39 @@ static int losses_in_table(ctgp *c, side *s, const char *path, const ct_csv_opti
         if (chosen) k--;
         s->square[i] = a, s->nlpd[i] = b;
     }
-    return GO_ON;
 }
 
 /* The losses in the rows that the model has learned, each predicted from all others. */
-static int losses_left_out(ctgp *c, side *s)
+static void losses_left_out(ctgp *c, side *s)
 {
+    if (!going(c)) return;
     left_out l = { 0 };
-    int result = make_room(c, s, ct_gp_points(s->gp));
-    if (result == GO_ON) result = left_out_make(c, &l, s->gp, NULL);
-    for (int64_t i = 0; i < s->n && result == GO_ON; i++) {
+    make_room(c, s, ct_gp_points(s->gp));
+    left_out_make(c, &l, s->gp, NULL);
+    for (int64_t i = 0; i < s->n && going(c); i++) {
         s->square[i] = l.square[i];
         s->nlpd[i] = -l.rows[3 * i + 2];
     }
     left_out_free(&l);
-    return result;
 }
 
 /* GO_ON if both models have learned the same targets, in the same order. */
-static int check_targets(ctgp *c, const side *a, const side *b)
+static void check_targets(ctgp *c, const side *a, const side *b)
 {
+    if (!going(c)) return;
     const int64_t n = ct_gp_points(a->gp);
     double *x[2] = { NULL, NULL }, *y[2] = { NULL, NULL }, largest = 0;
     bool same = n == ct_gp_points(b->gp);
-    int result = same ? model_rows(c, a->gp, &x[0], &y[0]) : GO_ON;
-    if (result == GO_ON && same) result = model_rows(c, b->gp, &x[1], &y[1]);
-    for (int64_t i = 0; i < n && same && result == GO_ON; i++) largest = fmax(largest, fabs(y[0][i]));
-    for (int64_t i = 0; i < n && same && result == GO_ON; i++)
-        same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
+    if (same) model_rows(c, a->gp, &x[0], &y[0]);
+    if (going(c) && same) model_rows(c, b->gp, &x[1], &y[1]);
+    for (int64_t i = 0; i < n && same && going(c); i++) largest = fmax(largest, fabs(y[0][i]));
+    for (int64_t i = 0; i < n && same && going(c); i++) same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
     for (int k = 0; k < 2; k++) free(x[k]), free(y[k]);
-    if (result != GO_ON || same) return result;
-    return fail(
-        c, CODE_DATA,
-        "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
-        "give a table to compare them on, ctgp compare A B DATA.csv",
-        a->path, b->path);
+    if (!going(c) || same) return;
+    fail(c, CODE_DATA,
+         "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
+         "give a table to compare them on, ctgp compare A B DATA.csv",
+         a->path, b->path);
 }
 
 /* -- the comparison -------------------------------------------------------------------------------------- */
@@ -178,32 +178,37 @@ static void json_verdict(const verdict *v, const side *a, const side *b, bool le
     putchar('\n');
 }
 
-static int compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
+static void compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
 {
-    int result = GO_ON;
-    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
-        return fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
-                    ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
-    if (!table) result = check_targets(c, a, b);
-    if (result == GO_ON) result = table ? losses_in_table(c, a, table, how) : losses_left_out(c, a);
-    if (result == GO_ON) result = table ? losses_in_table(c, b, table, how) : losses_left_out(c, b);
-    if (result != GO_ON) return result;
+    if (!going(c)) return;
+    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0) {
+        fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
+             ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
+        return;
+    }
+    if (!table) check_targets(c, a, b);
+    for (int k = 0; k < 2; k++)
+        if (table)
+            losses_in_table(c, k ? b : a, table, how);
+        else
+            losses_left_out(c, k ? b : a);
+    if (!going(c)) return;
     const verdict v = judge(a, b);
-    if (v.n < 2)
-        return fail(c, CODE_DATA,
-                    "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
-                    table ? table : a->path, (long long)v.n);
+    if (v.n < 2) {
+        fail(c, CODE_DATA, "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
+             table ? table : a->path, (long long)v.n);
+        return;
+    }
     (as_json ? json_verdict : print_verdict)(&v, a, b, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);
-    return GO_ON;
 }
 
-static int open_side(ctgp *c, side *s, const char *device, const char *output)
+static void open_side(ctgp *c, side *s, const char *device, const char *output)
 {
-    const int result = model_open(c, &s->m, device, s->path, output, true);
-    if (result == GO_ON) s->gp = s->m.gp[0];
-    return result;
+    if (!going(c)) return;
+    model_open(c, &s->m, device, s->path, output, true);
+    if (going(c)) s->gp = s->m.gp[0];
 }
 
 static void release(side *s)
@@ -214,7 +219,7 @@ static void release(side *s)
     model_close(&s->m);
 }
 
-int run_compare(ctgp *c, int argc, char **argv)
+void run_compare(ctgp *c, int argc, char **argv)
 {
     const char *device = NULL, *as_json = NULL, *output = NULL, *paths[3];
     dialect d = { 0 };
@@ -239,17 +244,16 @@ int run_compare(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &how);
-    if (result == GO_ON && paths[2] && is_stream(paths[2]))
-        result = fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
-                      is_standard(paths[2]) ? "standard input" : paths[2]);
-    if (result != GO_ON) return result;
+    parse_arguments(c, &usage, argc, argv, paths);
+    parse_dialect(c, &d, &how);
+    if (going(c) && paths[2] && is_stream(paths[2]))
+        fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
+             is_standard(paths[2]) ? "standard input" : paths[2]);
+    if (!going(c)) return;
     side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
-    result = open_side(c, &a, device, output);
-    if (result == GO_ON) result = open_side(c, &b, device, output);
-    if (result == GO_ON) result = compare(c, &a, &b, paths[2], &how, as_json != NULL);
+    open_side(c, &a, device, output);
+    open_side(c, &b, device, output);
+    compare(c, &a, &b, paths[2], &how, as_json != NULL);
     release(&a);
     release(&b);
-    return result;
 }

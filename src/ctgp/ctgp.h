@@ -13,7 +13,7 @@ typedef struct bounds {
 } bounds;
 
 /* GO_ON, or CODE_USAGE for what no parameter has. A value outside moves to its bound. */
-int set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
+void set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
 
 /* -- levels.c -- */
 
@@ -27,7 +27,8 @@ void print_kernels(void);
 /* -- season.c -- */
 
 /* --season: the name of an input, none, or NULL. GO_ON or CODE_USAGE. */
-int season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how);
+void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
+                     ct_gp_choose_options *how);
 /* Sets restarts, with a note, if the kernel has a period without a start. */
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 /* Prints each season on standard error and, if somebody asked for seasons, that there is none. */
@@ -61,14 +62,14 @@ typedef struct patience {
 /* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
  * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. Returns
  * GO_ON with *gp, or the code to exit with. */
-int train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-          const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
-          effort *e);
+void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
+           const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
+           effort *e);
 
 /* The same for outputs with one model, whose kernel is given. */
-int train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                  const ct_outputs_options *options, const ct_fit_options *how, patience most, ct_outputs **o,
-                  effort *e);
+void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
+                   const ct_outputs_options *options, const ct_fit_options *how, patience most,
+                   ct_outputs **o, effort *e);
 
 /* -- advice.c -- */
 
@@ -92,7 +93,7 @@ typedef struct outliers {
 
 /* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. GO_ON or
  * CODE_MEMORY. Free it in any case. */
-int outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f);
+void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f);
 void outliers_free(outliers *o);
 /* One line, where there are such rows. */
 void print_outliers(const outliers *o, const char *heading);
@@ -109,7 +110,7 @@ typedef struct sensitivity {
 } sensitivity;
 
 /* Free it in any case. */
-int sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed);
+void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed);
 void sensitivity_free(sensitivity *s);
 void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
@@ -122,7 +123,7 @@ typedef struct column_range {
 } column_range;
 
 /* Of each input in the model's rows, [d]; free it in any case. GO_ON or a code. */
-int read_ranges(ctgp *c, ct_gp *gp, column_range **range);
+void read_ranges(ctgp *c, ct_gp *gp, column_range **range);
 /* A parameter's value, with its unit where that is a time: "22.06 days". */
 const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
 /* "parameters": { name: value, ... } */
@@ -135,7 +136,7 @@ void json_columns(json *j, const ct_gp *gp, const column_range *range);
 /* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */
 void read_mean(const char *text, ct_gp_options *options);
 /* CODE_USAGE for a single word that is neither one of these nor a column. */
-int check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d);
+void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d);
 /* The mean of a model as such a text. */
 const char *mean_text(const ct_gp *gp, char *text, size_t size);
 
@@ -146,21 +147,21 @@ typedef struct trend {
 } trend;
 
 /* GO_ON or CODE_MEMORY. */
-int read_trend(ctgp *c, ct_gp *gp, trend *t);
+void read_trend(ctgp *c, ct_gp *gp, trend *t);
 /* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
 void print_trend(const ct_gp *gp, const trend *t);
 void json_trend(json *j, const ct_gp *gp, const trend *t);
 
 /* -- the commands; each returns GO_ON for success, or an exit code -- */
 
-int run_fit(ctgp *c, int argc, char **argv);
-int run_predict(ctgp *c, int argc, char **argv);
-int run_info(ctgp *c, int argc, char **argv);
-int run_plot(ctgp *c, int argc, char **argv);
-int run_loo(ctgp *c, int argc, char **argv);
-int run_compare(ctgp *c, int argc, char **argv);
-int run_sample(ctgp *c, int argc, char **argv);
-int run_append(ctgp *c, int argc, char **argv);
+void run_fit(ctgp *c, int argc, char **argv);
+void run_predict(ctgp *c, int argc, char **argv);
+void run_info(ctgp *c, int argc, char **argv);
+void run_plot(ctgp *c, int argc, char **argv);
+void run_loo(ctgp *c, int argc, char **argv);
+void run_compare(ctgp *c, int argc, char **argv);
+void run_sample(ctgp *c, int argc, char **argv);
+void run_append(ctgp *c, int argc, char **argv);
 
 /* "scale * rbf(ard)", ...; into `text`. */
 

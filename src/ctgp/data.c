@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
-                int64_t n)
+void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
+                 int64_t n)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     ct_csv_options options = *how;
     options.only = only;
     options.n_only = n;
@@ -16,11 +16,9 @@ int frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, c
     *f = (frame){ .path = t->name, .device = t->device };
     f->table = ct_csv_parse(t->device, t->data, t->size, &options);
     if (!f->table && ct_last_status(t->device) == CT_EFORMAT)
-        return fail(c, CODE_DATA, "%s%s", ct_message(t->device), dialect_remedy(ct_message(t->device)));
-    if (!f->table) return fail_device(c, t->device, NULL);
-    if (ct_table_rows(f->table) == 0)
-        return fail(c, CODE_DATA, "%s: there are no rows below the header", f->path);
-    return GO_ON;
+        fail(c, CODE_DATA, "%s%s", ct_message(t->device), dialect_remedy(ct_message(t->device)));
+    if (!f->table) fail_device(c, t->device, NULL);
+    if (ct_table_rows(f->table) == 0) fail(c, CODE_DATA, "%s: there are no rows below the header", f->path);
 }
 
 void frame_tell_notes(const frame *f)
@@ -50,31 +48,36 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
     return -1;
 }
 
-int frame_needs(ctgp *c, const frame *f, const char *name)
+void frame_needs(ctgp *c, const frame *f, const char *name)
 {
-    return frame_column(c, f, name) < 0 ? CODE_DATA : GO_ON;
+    if (!going(c)) return;
+    frame_column(c, f, name);
 }
 
-int frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
+void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     int64_t all = ct_table_rows(f->table);
     free(f->rows);
     f->n_rows = 0;
     f->rows = malloc((size_t)all * sizeof *f->rows);
-    if (!f->rows) return fail(c, CODE_MEMORY, "no memory for the indices of %lld rows", (long long)all);
+    if (!f->rows) {
+        fail(c, CODE_MEMORY, "no memory for the indices of %lld rows", (long long)all);
+        return;
+    }
     for (int64_t i = 0; i < all; i++) {
         bool complete = true;
         for (int64_t j = 0; j < n; j++) {
             double value = ct_table_at(f->table, i, cols[j]);
-            if (isinf(value))
-                return fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
-                            (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
+            if (isinf(value)) {
+                fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
+                     (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
+                return;
+            }
             complete &= !isnan(value);
         }
         if (complete) f->rows[f->n_rows++] = i;
     }
-    return GO_ON;
 }
 
 void frame_tell_missing(const frame *f, const char *text)
@@ -120,27 +123,24 @@ static int compare(const void *a, const void *b)
     return p->line < q->line ? -1 : p->line > q->line;
 }
 
-int frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n)
+void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     double *x = malloc((size_t)(f->n_rows * n + 1) * sizeof *x);
     record *records = malloc((size_t)(f->n_rows + 1) * sizeof *records);
-    int result = GO_ON;
     if (!x || !records)
-        result = fail(c, CODE_MEMORY, "%s: no memory to compare %lld rows", f->path, (long long)f->n_rows);
-    for (int64_t i = 0; i < f->n_rows && result == GO_ON; i++) {
+        fail(c, CODE_MEMORY, "%s: no memory to compare %lld rows", f->path, (long long)f->n_rows);
+    for (int64_t i = 0; i < f->n_rows && going(c); i++) {
         for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
         records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
     }
-    if (result == GO_ON) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
-    for (int64_t i = 1; i < f->n_rows && result == GO_ON; i++)
+    if (going(c)) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
+    for (int64_t i = 1; i < f->n_rows && going(c); i++)
         if (!memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x))
-            result =
-                fail(c, CODE_DATA,
-                     "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell "
-                     "apart; use --noise learned",
-                     f->path, (long long)records[i - 1].line, (long long)records[i].line);
+            fail(c, CODE_DATA,
+                 "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell "
+                 "apart; use --noise learned",
+                 f->path, (long long)records[i - 1].line, (long long)records[i].line);
     free(x);
     free(records);
-    return result;
 }

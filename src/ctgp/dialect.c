@@ -15,9 +15,9 @@ static char find_sign(const char *text, const sign *signs, int n)
     return 0;
 }
 
-int parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how)
+void parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     static const sign separators[] = { { "comma", ',' },  { "semicolon", ';' }, { "tab", '\t' },
                                        { "blanks", ' ' }, { "bar", '|' },       { "colon", ':' } };
     static const sign decimals[] = { { "point", '.' }, { "comma", ',' } };
@@ -26,15 +26,14 @@ int parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how)
     int header = -1, choice = 0;
     *how = (ct_csv_options){ 0 };
     if (d->separator && !(how->delimiter = find_sign(d->separator, separators, 6)))
-        return fail(c, CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
-                    d->separator);
+        fail(c, CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
+             d->separator);
     if (d->decimal && !(how->decimal = find_sign(d->decimal, decimals, 2)))
-        return fail(c, CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
-    int result = parse_choice(c, "--header", d->header, yes_no, 2, &header);
-    if (result == GO_ON) result = parse_choice(c, "--unseen", d->unseen, unseen, 2, &choice);
+        fail(c, CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
+    parse_choice(c, "--header", d->header, yes_no, 2, &header);
+    parse_choice(c, "--unseen", d->unseen, unseen, 2, &choice);
     how->header = header < 0 ? 0 : header ? -1 : 1;
     how->unseen = choice == 1;
-    return result;
 }
 
 /* Words of the library's messages, and the option that helps. */

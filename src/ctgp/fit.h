@@ -26,13 +26,13 @@ typedef struct settings {
 } settings;
 
 /* GO_ON, or the code to exit with. */
-int fit_read_settings(ctgp *c, int argc, char **argv, settings *s);
+void fit_read_settings(ctgp *c, int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
-int fit_check_writable(ctgp *c, const char *path);
+void fit_check_writable(ctgp *c, const char *path);
 
 /* Finds the settings' targets and reads the table into *f. *cols: the features [*d], the target, the column
  * of the noise or -1, and further targets. Close the frame and free *cols in any case. */
-int fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
+void fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 /* The place of target j among cols. */
 static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
 
@@ -42,17 +42,18 @@ typedef struct held {
 } held;
 
 /* Moves rows of the frame to *h, and says so on standard error. Free h->rows in any case. */
-int fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h);
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h);
 /* GO_ON if a model of the frame's rows can be scored on the rows that are held back. */
-int fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d);
+void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols,
+                    int64_t d);
 /* The model's score on them. */
-int fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
+void fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
 /* Chooses the rows, holds some back, and refuses data of which no model can be made. With `missing` a row
  * needs the value of one of the targets only. *all: the number of complete rows if the model does not learn
  * them all, else 0. */
-int fit_choose_rows(ctgp *c, const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
-                    bool missing, held *h, int64_t *all);
+void fit_choose_rows(ctgp *c, const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
+                     bool missing, held *h, int64_t *all);
 
 void fit_print_parameters(const ct_gp *gp);
 
@@ -72,8 +73,8 @@ void fit_json_result(const settings *s, const fit_result *of, json *j);
 
 /* -- fit_outputs.c: several targets -- */
 
-int fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-                const ct_gp_options *options);
+void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                 const ct_gp_options *options);
 
 /* -- fit.c -- */
 
@@ -87,11 +88,11 @@ typedef struct lesson {
 
 void lesson_free(lesson *l);
 /* Learns cols[d], with options for its rows. */
-int fit_learn(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-              ct_gp_options options, lesson *l);
+void fit_learn(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
+               ct_gp_options options, lesson *l);
 /* Scores and prints a model that is saved. */
-int fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, json *j);
+void fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, json *j);
 /* *kernel: NULL if none is given. */
-int fit_parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
+void fit_parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
 
 #endif

@@ -10,17 +10,19 @@
 #define KERNELS                     CT_PROFILES(TEXT) "constant white"
 
 /* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
-static int name_model(ctgp *c, settings *s)
+static void name_model(ctgp *c, settings *s)
 {
+    if (!going(c)) return;
     const char *path = s->path;
-    if (is_stream(path))
-        return fail(c, CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
-                    is_standard(path) ? "standard input" : path);
+    if (is_stream(path)) {
+        fail(c, CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
+             is_standard(path) ? "standard input" : path);
+        return;
+    }
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     int stem = dot && dot != base ? (int)(dot - base) : (int)strlen(base);
     snprintf(s->default_model, sizeof s->default_model, "%.*s.ctgp", stem, base);
     s->model = s->default_model;
-    return GO_ON;
 }
 
 /* Options as they are given, NULL if not. */
@@ -30,43 +32,43 @@ typedef struct words {
     const char *fraction, *last, *most, *limit, *quiet, *verbose;
 } words;
 
-static int parse_model(ctgp *c, const words *w, settings *s)
+static void parse_model(ctgp *c, const words *w, settings *s)
 {
+    if (!going(c)) return;
     static const char *const kinds[] = { "each", "shared", "joint" };
     static const char *const priors[] = { "weak", "none" };
     static const char *const dtypes[] = { "f64", "f32" };
     static const char *const yes_no[] = { "yes", "no" };
     int kind = 0, prior = s->kernel ? 1 : 0, narrow = 0, as_is = 0;
-    int result = noise_settings(c, w->noise, w->noise_in, w->noise_by, &s->gp.noise, s->noise_name);
-    if (result == GO_ON) result = parse_choice(c, "--outputs", w->outputs, kinds, 3, &kind);
-    if (result == GO_ON) result = parse_whole(c, "--rank", w->rank, 1, CT_COV_MOST_RANK, &s->rank);
-    if (result == GO_ON) result = transform_settings(c, w->transform, &s->gp.transform);
-    if (result == GO_ON) result = parse_choice(c, "--priors", w->priors, priors, 2, &prior);
-    if (result == GO_ON) result = parse_choice(c, "--dtype", w->dtype, dtypes, 2, &narrow);
-    if (result == GO_ON) result = parse_choice(c, "--standardize", w->standardize, yes_no, 2, &as_is);
+    noise_settings(c, w->noise, w->noise_in, w->noise_by, &s->gp.noise, s->noise_name);
+    parse_choice(c, "--outputs", w->outputs, kinds, 3, &kind);
+    parse_whole(c, "--rank", w->rank, 1, CT_COV_MOST_RANK, &s->rank);
+    transform_settings(c, w->transform, &s->gp.transform);
+    parse_choice(c, "--priors", w->priors, priors, 2, &prior);
+    parse_choice(c, "--dtype", w->dtype, dtypes, 2, &narrow);
+    parse_choice(c, "--standardize", w->standardize, yes_no, 2, &as_is);
     read_mean(w->mean, &s->gp);
     s->outputs = (ct_outputs_kind)kind;
     s->gp.priors = prior ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = as_is ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->dtype = narrow ? CT_F32 : CT_F64;
-    return result;
 }
 
-static int parse_search(ctgp *c, const words *w, settings *s)
+static void parse_search(ctgp *c, const words *w, settings *s)
 {
+    if (!going(c)) return;
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
     static const char *const precisions[] = { "full", "mixed" };
     int optimizer = -1, loo = 0, mixed = 0;
     long restarts = 0, iterations = 0, seed = 0;
-    int result = parse_choice(c, "--optimizer", w->optimizer, optimizers, 2, &optimizer);
-    if (result == GO_ON) result = parse_choice(c, "--objective", w->objective, objectives, 2, &loo);
-    if (result == GO_ON) result = parse_choice(c, "--precision", w->precision, precisions, 2, &mixed);
-    if (result == GO_ON) result = parse_whole(c, "--restarts", w->restarts, 0, 1000, &restarts);
-    if (result == GO_ON) result = parse_whole(c, "--max-iter", w->iterations, 1, 1000000, &iterations);
-    if (result == GO_ON) result = parse_whole(c, "--seed", w->seed, 0, 2147483647, &seed);
-    if (result == GO_ON)
-        result = parse_whole(c, "--time-limit", w->limit, 1, 100000000, &s->patience.seconds);
+    parse_choice(c, "--optimizer", w->optimizer, optimizers, 2, &optimizer);
+    parse_choice(c, "--objective", w->objective, objectives, 2, &loo);
+    parse_choice(c, "--precision", w->precision, precisions, 2, &mixed);
+    parse_whole(c, "--restarts", w->restarts, 0, 1000, &restarts);
+    parse_whole(c, "--max-iter", w->iterations, 1, 1000000, &iterations);
+    parse_whole(c, "--seed", w->seed, 0, 2147483647, &seed);
+    parse_whole(c, "--time-limit", w->limit, 1, 100000000, &s->patience.seconds);
     s->fit.optimizer = optimizer == 0   ? CT_OPTIMIZER_LBFGS
                        : optimizer == 1 ? CT_OPTIMIZER_ADAM
                                         : CT_OPTIMIZER_DEFAULT;
@@ -77,80 +79,74 @@ static int parse_search(ctgp *c, const words *w, settings *s)
     s->fit.seed = (uint64_t)seed;
     s->restarts_given = w->restarts;
     s->patience.progress = w->quiet ? PROGRESS_NONE : w->verbose ? PROGRESS_EACH : PROGRESS_LINE;
-    return result;
 }
 
-static int parse_rows(ctgp *c, const words *w, settings *s)
+static void parse_rows(ctgp *c, const words *w, settings *s)
 {
-    int result = parse_share(c, "--test-fraction", w->fraction, &s->test);
-    if (result == GO_ON) result = parse_share(c, "--test-last", w->last, &s->test);
-    if (result == GO_ON) result = parse_whole(c, "--max-rows", w->most, 2, LONG_MAX, &s->max_rows);
+    if (!going(c)) return;
+    parse_share(c, "--test-fraction", w->fraction, &s->test);
+    parse_share(c, "--test-last", w->last, &s->test);
+    parse_whole(c, "--max-rows", w->most, 2, LONG_MAX, &s->max_rows);
     s->test_last = w->last;
-    return result;
 }
 
 /* What shared and joint outputs cannot do. */
-static int check_outputs(ctgp *c, const words *w, const settings *s)
+static void check_outputs(ctgp *c, const words *w, const settings *s)
 {
+    if (!going(c)) return;
     if (w->rank && s->outputs != CT_OUTPUTS_JOINT)
-        return fail(c, CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
-    if (!s->outputs) return GO_ON;
+        fail(c, CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
+    if (!s->outputs) return;
     if (s->gp.transform || s->season)
-        return fail(c, CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", w->outputs,
-                    s->season ? "--season" : "--transform");
+        fail(c, CODE_USAGE, "--outputs %s has no %s: leave it out, or take --outputs each", w->outputs,
+             s->season ? "--season" : "--transform");
     if (s->gp.mean == CT_MEAN_LINEAR || s->gp.basis)
-        return fail(c, CODE_USAGE,
-                    "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
-                    w->outputs);
+        fail(c, CODE_USAGE,
+             "--outputs %s has the averages as the mean: leave --mean out, or take --outputs each",
+             w->outputs);
     if (w->noise || w->noise_in || w->noise_by)
-        return fail(c, CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each",
-                    w->outputs,
-                    w->noise      ? "--noise"
-                    : w->noise_in ? "--noise-column"
-                                  : "--noise-by");
+        fail(c, CODE_USAGE, "--outputs %s learns its noise: leave %s out, or take --outputs each", w->outputs,
+             w->noise      ? "--noise"
+             : w->noise_in ? "--noise-column"
+                           : "--noise-by");
     if (s->outputs == CT_OUTPUTS_SHARED && (s->fit.objective || s->fit.precision))
-        return fail(c, CODE_USAGE,
-                    "--outputs shared is fitted by the likelihood in full precision: leave %s out",
-                    s->fit.objective ? "--objective" : "--precision");
-    return GO_ON;
+        fail(c, CODE_USAGE, "--outputs shared is fitted by the likelihood in full precision: leave %s out",
+             s->fit.objective ? "--objective" : "--precision");
 }
 
-static int check_together(ctgp *c, const words *w, const settings *s)
+static void check_together(ctgp *c, const words *w, const settings *s)
 {
-    if (!s->target) return fail(c, CODE_USAGE, "which column is to be learned? --target NAME");
+    if (!going(c)) return;
+    if (!s->target) fail(c, CODE_USAGE, "which column is to be learned? --target NAME");
     if (w->fraction && w->last)
-        return fail(c, CODE_USAGE,
-                    "--test-fraction draws the rows and --test-last takes the last: one of them");
-    if (w->quiet && w->verbose) return fail(c, CODE_USAGE, "--quiet and --verbose: give one of them");
+        fail(c, CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
+    if (w->quiet && w->verbose) fail(c, CODE_USAGE, "--quiet and --verbose: give one of them");
     if ((s->limits.lower || s->limits.upper) && !s->kernel)
-        return fail(c, CODE_USAGE, "%s needs --kernel, which says what parameters there are",
-                    s->limits.lower ? "--lower" : "--upper");
+        fail(c, CODE_USAGE, "%s needs --kernel, which says what parameters there are",
+             s->limits.lower ? "--lower" : "--upper");
     if (s->gp.transform && w->noise_in)
-        return fail(
-            c, CODE_USAGE,
-            "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
-            "the noise, as by --noise-by",
-            w->transform);
+        fail(c, CODE_USAGE,
+             "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
+             "the noise, as by --noise-by",
+             w->transform);
     if (s->season && s->kernel)
-        return fail(c, CODE_USAGE,
-                    "--season is for a covariance that is chosen; --kernel has a season where its "
-                    "text has one, such as periodic(period=7)");
+        fail(c, CODE_USAGE,
+             "--season is for a covariance that is chosen; --kernel has a season where its "
+             "text has one, such as periodic(period=7)");
     if (s->gp.basis && (s->fit.objective || s->fit.precision))
-        return fail(c, CODE_USAGE,
-                    "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
-                    s->fit.objective ? "--objective loo" : "--precision mixed");
+        fail(c, CODE_USAGE, "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
+             s->fit.objective ? "--objective loo" : "--precision mixed");
     if (s->fit.precision && (s->fit.objective || s->dtype == CT_F32))
-        return fail(c, CODE_USAGE, "--precision mixed is for the likelihood of models in f64: leave %s out",
-                    s->fit.objective ? "--objective loo" : "--dtype f32");
+        fail(c, CODE_USAGE, "--precision mixed is for the likelihood of models in f64: leave %s out",
+             s->fit.objective ? "--objective loo" : "--dtype f32");
     if (s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
-        return fail(c, CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name",
-                    s->model);
-    return check_outputs(c, w, s);
+        fail(c, CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
+    check_outputs(c, w, s);
 }
 
-int fit_read_settings(ctgp *c, int argc, char **argv, settings *s)
+void fit_read_settings(ctgp *c, int argc, char **argv, settings *s)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     words w = { 0 };
     const option options[] = {
         { "--target", "A,B,...", "column to learn, or several (required)", &s->target },
@@ -227,25 +223,24 @@ int fit_read_settings(ctgp *c, int argc, char **argv, settings *s)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, &s->path);
-    if (result == GO_ON) result = parse_dialect(c, &s->written, &s->table);
-    if (result == GO_ON) result = parse_model(c, &w, s);
-    if (result == GO_ON) result = parse_search(c, &w, s);
-    if (result == GO_ON) result = parse_rows(c, &w, s);
-    if (result == GO_ON && !s->model) result = name_model(c, s);
-    if (result == GO_ON) result = check_together(c, &w, s);
-    return result == GO_ON ? keep_apart(c, "--model", s->model, "TRAIN.csv", s->path) : result;
+    parse_arguments(c, &usage, argc, argv, &s->path);
+    parse_dialect(c, &s->written, &s->table);
+    parse_model(c, &w, s);
+    parse_search(c, &w, s);
+    parse_rows(c, &w, s);
+    if (going(c) && !s->model) name_model(c, s);
+    check_together(c, &w, s);
+    keep_apart(c, "--model", s->model, "TRAIN.csv", s->path);
 }
 
-int fit_check_writable(ctgp *c, const char *path)
+void fit_check_writable(ctgp *c, const char *path)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     char folder[4096];
     struct stat st;
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     if (!folder[0]) strcpy(folder, "/");
-    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return fail(c, CODE_IO, "--model: %s is a directory", path);
-    if (access(folder, W_OK)) return fail(c, CODE_IO, "--model: the folder %s cannot be written to", folder);
-    return GO_ON;
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) fail(c, CODE_IO, "--model: %s is a directory", path);
+    if (access(folder, W_OK)) fail(c, CODE_IO, "--model: the folder %s cannot be written to", folder);
 }

@@ -29,90 +29,100 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
 }
 
 /* Keeps the rows that have a value of the target: a joint output learns no others. Free *rows in any case. */
-static int keep_known(ctgp *c, frame *f, int64_t target, int64_t **rows)
+static void keep_known(ctgp *c, frame *f, int64_t target, int64_t **rows)
 {
+    if (!going(c)) return;
     int64_t kept = 0;
     *rows = malloc((size_t)f->n_rows * sizeof **rows);
-    if (!*rows) return fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    if (!*rows) {
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+        return;
+    }
     for (int64_t k = 0; k < f->n_rows; k++)
         if (!isnan(ct_table_at(f->table, f->rows[k], target))) (*rows)[kept++] = f->rows[k];
     f->rows = *rows, f->n_rows = kept;
-    return GO_ON;
 }
 
 /* Scores and prints output j, whose columns are `own`. */
-static int tell_output(ctgp *c, const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own,
-                       int64_t d, json *to)
+static void tell_output(ctgp *c, const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own,
+                        int64_t d, json *to)
 {
+    if (!going(c)) return;
     int64_t *rows = NULL;
     one.gp = ct_outputs_model(o, j);
-    int result = one.gp ? keep_known(c, &one.f, own[d], &rows) : fail_device(c, ct_outputs_device(o), NULL);
-    if (result == GO_ON) begin(s, o, j, to);
-    if (result == GO_ON) result = fit_tell(c, s, &one, own, to);
+    if (one.gp)
+        keep_known(c, &one.f, own[d], &rows);
+    else
+        fail_device(c, ct_outputs_device(o), NULL);
+    if (going(c)) begin(s, o, j, to);
+    fit_tell(c, s, &one, own, to);
     free(rows);
-    return result;
 }
 
 /* Scores and prints each output. */
-static int tell(ctgp *c, const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+static void tell(ctgp *c, const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
+    if (!going(c)) return;
     json to = { .to = stdout };
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
-    int result = own ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j < s->n_targets && result == GO_ON; j++) {
+    if (!own) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j < s->n_targets && going(c); j++) {
         columns_of(cols, d, j, own);
-        result = tell_output(c, s, o, j, l[s->outputs ? 0 : j], own, d, &to);
+        tell_output(c, s, o, j, l[s->outputs ? 0 : j], own, d, &to);
     }
-    if (s->json && result == GO_ON) json_end(&to, true);
+    if (s->json && going(c)) json_end(&to, true);
     free(own);
-    return result;
 }
 
 /* Saves the outputs before they are scored. */
-static int conclude(ctgp *c, const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
+static void conclude(ctgp *c, const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
+    if (!going(c)) return;
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     signals_hold(s->model);
     const ct_status status = ct_outputs_save(o, s->model, &how);
     signals_release();
-    if (status) return fail_device(c, ct_outputs_device(o), NULL);
+    if (status) fail_device(c, ct_outputs_device(o), NULL);
+    if (!going(c)) return;
     tell(c, s, o, l, cols, d);
     end_output_of_model(c, s->model);
-    return c->code;
 }
 
 /* Learns each target by itself, from the rows that have its value. */
-static int learn_each(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-                      const ct_gp_options *options, lesson *l, ct_outputs **o)
+static void learn_each(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                       const ct_gp_options *options, lesson *l, ct_outputs **o)
 {
+    if (!going(c)) return;
     const int64_t p = s->n_targets;
     int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
     ct_gp **models = calloc((size_t)p, sizeof *models);
-    int result = own && models ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld models", (long long)p);
-    for (int64_t j = 0; j < p && result == GO_ON; j++) {
+    if (!(own && models)) fail(c, CODE_MEMORY, "no memory for %lld models", (long long)p);
+    for (int64_t j = 0; j < p && going(c); j++) {
         columns_of(cols, d, j, own);
         if (s->patience.progress != PROGRESS_NONE) note("%s", s->targets[j]);
-        result = fit_learn(c, s, f, own, d, *options, &l[j]);
+        fit_learn(c, s, f, own, d, *options, &l[j]);
         models[j] = l[j].gp;
     }
-    if (result == GO_ON && !(*o = ct_outputs_of(models, p))) result = fail_device(c, f->device, NULL);
+    if (going(c) && !(*o = ct_outputs_of(models, p))) fail_device(c, f->device, NULL);
     for (int64_t j = 0; j < p && *o; j++) l[j].gp = NULL; /* the outputs own them */
     free(models);
     free(own);
-    return result;
 }
 
 /* A kernel of joint outputs may name the column of the output, which follows the inputs. */
-static int parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, int64_t d, bool joint,
-                        ct_kernel **kernel)
+static void parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, int64_t d, bool joint,
+                         ct_kernel **kernel)
 {
+    if (!going(c)) return;
     ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
-    if (!columns) return fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (!columns) {
+        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+        return;
+    }
     memcpy(columns, inputs, (size_t)d * sizeof *columns);
     columns[d] = (ct_column){ .name = "output", .kind = CT_COLUMN_CATEGORY };
-    const int result = fit_parse_kernel(c, s, columns, joint ? d + 1 : d, kernel);
+    fit_parse_kernel(c, s, columns, joint ? d + 1 : d, kernel);
     free(columns);
-    return result;
 }
 
 /* A rough function of the numbers, for each level of the categories. */
@@ -127,9 +137,10 @@ static ct_kernel *usual_kernel(const ct_column *inputs, int64_t d, bool joint)
 }
 
 /* Learns all targets by one model: shared from the rows with all values, joint from those with any. */
-static int learn_all(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-                     const ct_gp_options *options, lesson *l, ct_outputs **o)
+static void learn_all(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                      const ct_gp_options *options, lesson *l, ct_outputs **o)
 {
+    if (!going(c)) return;
     const bool joint = s->outputs == CT_OUTPUTS_JOINT;
     const int64_t p = s->n_targets;
     ct_outputs_options how = { .kind = s->outputs, .model = *options, .rank = (int)s->rank };
@@ -140,48 +151,38 @@ static int learn_all(ctgp *c, const settings *s, const frame *f, const int64_t *
     ct_tensor *X = NULL, *Y = NULL;
     l->f = *f;
     l->f.rows = NULL;
-    int result =
-        targets && columns ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)p);
-    for (int64_t j = 0; j < p && result == GO_ON; j++) {
+    if (!(targets && columns)) fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)p);
+    for (int64_t j = 0; j < p && going(c); j++) {
         targets[j] = cols[fit_place(d, j)];
         columns[j] = *ct_table_column(f->table, targets[j]);
     }
     how.outputs = columns;
-    if (result == GO_ON)
-        result = fit_choose_rows(c, s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
-    if (result == GO_ON && !(X = frame_tensor(&l->f, cols, d, s->dtype)))
-        result = fail_device(c, f->device, NULL);
-    if (result == GO_ON && !(Y = frame_tensor(&l->f, targets, p, s->dtype)))
-        result = fail_device(c, f->device, NULL);
-    if (result == GO_ON) result = parse_kernel(c, s, options->inputs, d, joint, &kernel);
-    if (result == GO_ON && s->kernel && !s->restarts_given) season_restarts(kernel, &search);
-    if (result == GO_ON && !s->kernel) kernel = usual_kernel(options->inputs, d, joint);
-    if (result == GO_ON)
-        result = train_outputs(c, X, Y, kernel, &s->limits, &how, &search, s->patience, o, &l->e);
+    fit_choose_rows(c, s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
+    if (going(c) && !(X = frame_tensor(&l->f, cols, d, s->dtype))) fail_device(c, f->device, NULL);
+    if (going(c) && !(Y = frame_tensor(&l->f, targets, p, s->dtype))) fail_device(c, f->device, NULL);
+    parse_kernel(c, s, options->inputs, d, joint, &kernel);
+    if (going(c) && s->kernel && !s->restarts_given) season_restarts(kernel, &search);
+    if (going(c) && !s->kernel) kernel = usual_kernel(options->inputs, d, joint);
+    train_outputs(c, X, Y, kernel, &s->limits, &how, &search, s->patience, o, &l->e);
     ct_release(X);
     ct_release(Y);
     free(columns);
     free(targets);
-    return result;
 }
 
-int fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-                const ct_gp_options *options)
+void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
+                 const ct_gp_options *options)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     if (many())
-        return fail(c, CODE_UNSUPPORTED, "over many processes a model has one target: run ctgp fit for each");
+        fail(c, CODE_UNSUPPORTED, "over many processes a model has one target: run ctgp fit for each");
     if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
-        return fail(c, CODE_USAGE,
-                    "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
-    lesson *l = calloc((size_t)s->n_targets, sizeof *l);
+        fail(c, CODE_USAGE,
+             "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
+    lesson *l = take(c, s->n_targets, sizeof *l, "targets");
     ct_outputs *o = NULL;
-    int result = l ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld targets", (long long)s->n_targets);
-    if (result == GO_ON)
-        result = (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(c, s, f, cols, d, options, l, &o);
-    if (result == GO_ON) result = conclude(c, s, o, l, cols, d);
+    (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(c, s, f, cols, d, options, l, &o);
+    conclude(c, s, o, l, cols, d);
     for (int64_t j = 0; j < s->n_targets && l; j++) lesson_free(&l[j]);
-    free(l);
     ct_outputs_free(o);
-    return result;
 }

@@ -19,90 +19,84 @@ static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
 }
 
 /* Marks `count` of n rows: the last or drawn ones. */
-static int mark(ctgp *c, ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed,
-                uint64_t stream, bool *marked)
+static void mark(ctgp *c, ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed,
+                 uint64_t stream, bool *marked)
 {
+    if (!going(c)) return;
     int64_t *order = malloc((size_t)n * sizeof *order);
-    int result = !order ? fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n)
-                 : last ? GO_ON
-                        : rows_shuffled(c, device, n, seed, stream, order);
+    if (!order) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    if (!last) rows_shuffled(c, device, n, seed, stream, order);
     memset(marked, 0, (size_t)n * sizeof *marked);
-    for (int64_t i = 0; i < count && result == GO_ON; i++) marked[last ? n - 1 - i : order[i]] = true;
+    for (int64_t i = 0; i < count && going(c); i++) marked[last ? n - 1 - i : order[i]] = true;
     free(order);
-    return result;
 }
 
 /* Holds back the share of the rows that --test-fraction or --test-last gives. */
-static int hold_share(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
+static void hold_share(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
 {
+    if (!going(c)) return;
     const long long n = f->n_rows, count = llround(s->test * (double)n);
     if (count < 1 || n - count < 2)
-        return fail(c, CODE_DATA,
-                    "%s: %s of %.6g holds back %lld of %lld rows: one at least, and two must stay", f->path,
-                    s->test_last ? "--test-last" : "--test-fraction", s->test, count, n);
-    int result = mark(c, f->device, n, count, s->test_last, s->fit.seed, 0, marked);
-    if (result != GO_ON) return result;
+        fail(c, CODE_DATA, "%s: %s of %.6g holds back %lld of %lld rows: one at least, and two must stay",
+             f->path, s->test_last ? "--test-last" : "--test-fraction", s->test, count, n);
+    mark(c, f->device, n, count, s->test_last, s->fit.seed, 0, marked);
+    if (!going(c)) return;
     move_rows(f, marked, h, false);
     note("%lld of %lld rows are held back, %s; the model learns the other %lld", count, n,
          s->test_last ? "the last of the table" : "drawn", n - count);
-    return GO_ON;
 }
 
 /* Keeps --max-rows of the rows. The others are held back, unless an option holds rows back already. */
-static int hold_rest(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
+static void hold_rest(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
 {
+    if (!going(c)) return;
     const long long n = f->n_rows;
     const bool drop = h->n > 0;
-    int result = mark(c, f->device, n, n - s->max_rows, false, s->fit.seed, 1, marked);
-    if (result != GO_ON) return result;
+    mark(c, f->device, n, n - s->max_rows, false, s->fit.seed, 1, marked);
+    if (!going(c)) return;
     move_rows(f, marked, h, drop);
     note("the model learns %ld of %lld rows, drawn%s", s->max_rows, n,
          drop ? "" : "; the others are held back");
-    return GO_ON;
 }
 
-int fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h)
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const bool some = s->max_rows && f->n_rows > s->max_rows;
-    if (!(s->test > 0) && !some) return GO_ON;
+    if (!(s->test > 0) && !some) return;
     bool *marked = malloc((size_t)f->n_rows * sizeof *marked);
     h->rows = malloc((size_t)f->n_rows * sizeof *h->rows);
-    int result =
-        marked && h->rows ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
-    if (result == GO_ON && s->test > 0) result = hold_share(c, s, f, marked, h);
-    if (result == GO_ON && s->max_rows && f->n_rows > s->max_rows) result = hold_rest(c, s, f, marked, h);
+    if (!(marked && h->rows)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    if (going(c) && s->test > 0) hold_share(c, s, f, marked, h);
+    if (going(c) && s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, marked, h);
     free(marked);
-    return result;
 }
 
-int fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d)
+void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d)
 {
-    if (!going(c)) return c->code;
-    if (!h->n || cols[d + 1] < 0) return GO_ON;
+    if (!going(c)) return;
+    if (!h->n || cols[d + 1] < 0) return;
     frame held_back = *f;
     held_back.rows = h->rows, held_back.n_rows = h->n;
-    return check_noise(c, &held_back, f, cols[d + 1], s->gp.noise, s->noise_name);
+    check_noise(c, &held_back, f, cols[d + 1], s->gp.noise, s->noise_name);
 }
 
-int fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found)
+void fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int64_t d = ct_gp_dims(gp);
     *found = (score){ 0 };
-    if (!h->n) return GO_ON;
+    if (!h->n) return;
     prediction p = { .data = *f, .target = cols[d] };
     p.data.rows = h->rows, p.data.n_rows = h->n;
     ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
-    int result = X ? GO_ON : fail_device(c, f->device, NULL);
-    if (result == GO_ON && cols[d + 1] >= 0)
-        result =
-            frame_noise(c, &p.data, cols[d + 1], ct_gp_get_options(gp).noise, noise_name(gp), gp, &noise);
-    if (result == GO_ON) result = prediction_fill(c, &p, gp, X, noise);
-    if (result == GO_ON) *found = prediction_score(&p);
+    if (!X) fail_device(c, f->device, NULL);
+    if (going(c) && cols[d + 1] >= 0)
+        frame_noise(c, &p.data, cols[d + 1], ct_gp_get_options(gp).noise, noise_name(gp), gp, &noise);
+    prediction_fill(c, &p, gp, X, noise);
+    if (going(c)) *found = prediction_score(&p);
     ct_release(X);
     ct_release(noise);
     free(p.mean);
     free(p.std);
-    return result;
 }

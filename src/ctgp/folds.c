@@ -21,58 +21,56 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const keyed *)a)->text, ((const keyed *)b)->text);
 }
 
-int rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
+void rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     ct_tensor *u = ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream);
     double *keys = malloc((size_t)n * sizeof *keys);
     keyed *rows = malloc((size_t)n * sizeof *rows);
-    int result = keys && rows ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
-    if (result == GO_ON && (!u || ct_read(u, keys, (size_t)n * sizeof *keys)))
-        result = fail_device(c, device, NULL);
-    for (int64_t i = 0; i < n && result == GO_ON; i++) rows[i] = (keyed){ keys[i], NULL, i };
-    if (result == GO_ON) qsort(rows, (size_t)n, sizeof *rows, by_key);
-    for (int64_t i = 0; i < n && result == GO_ON; i++) order[i] = rows[i].row;
+    if (!(keys && rows)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    if (going(c) && (!u || ct_read(u, keys, (size_t)n * sizeof *keys))) fail_device(c, device, NULL);
+    for (int64_t i = 0; i < n && going(c); i++) rows[i] = (keyed){ keys[i], NULL, i };
+    if (going(c)) qsort(rows, (size_t)n, sizeof *rows, by_key);
+    for (int64_t i = 0; i < n && going(c); i++) order[i] = rows[i].row;
     ct_release(u);
     free(keys);
     free(rows);
-    return result;
 }
 
-int folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
+void folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     int64_t *order = malloc((size_t)n * sizeof *order);
-    int result = order ? rows_shuffled(c, device, n, seed, 0, order)
-                       : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
-    for (int64_t i = 0; i < n && result == GO_ON; i++) fold[order[i]] = i % count;
+    if (order)
+        rows_shuffled(c, device, n, seed, 0, order);
+    else
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    for (int64_t i = 0; i < n && going(c); i++) fold[order[i]] = i % count;
     free(order);
-    return result;
 }
 
-int folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count)
+void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int64_t col = frame_column(c, f, column), n = f->n_rows;
-    if (col < 0) return CODE_DATA;
+    if (col < 0) return;
     keyed *rows = malloc((size_t)n * sizeof *rows);
-    int result = rows ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    if (!rows) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
     *count = 0;
-    for (int64_t i = 0; i < n && result == GO_ON; i++) {
+    for (int64_t i = 0; i < n && going(c); i++) {
         rows[i] = (keyed){ .text = ct_table_text(f->table, f->rows[i], col), .row = i };
         if (!rows[i].text[0])
-            result = fail(c, CODE_DATA, "%s, line %lld: column '%s' has no value, which group is that?",
-                          f->path, (long long)ct_table_line(f->table, f->rows[i]), column);
+            fail(c, CODE_DATA, "%s, line %lld: column '%s' has no value, which group is that?", f->path,
+                 (long long)ct_table_line(f->table, f->rows[i]), column);
     }
-    if (result == GO_ON) qsort(rows, (size_t)n, sizeof *rows, by_text);
-    for (int64_t i = 0; i < n && result == GO_ON; i++) {
+    if (going(c)) qsort(rows, (size_t)n, sizeof *rows, by_text);
+    for (int64_t i = 0; i < n && going(c); i++) {
         if (i == 0 || strcmp(rows[i - 1].text, rows[i].text) != 0) ++*count;
         fold[rows[i].row] = *count;
     }
-    if (result == GO_ON && *count < 2)
-        result = fail(c, CODE_DATA,
-                      "%s: column '%s' is the same in every row: there is no other group to predict it from",
-                      f->path, column);
+    if (going(c) && *count < 2)
+        fail(c, CODE_DATA,
+             "%s: column '%s' is the same in every row: there is no other group to predict it from", f->path,
+             column);
     free(rows);
-    return result;
 }

@@ -17,7 +17,7 @@ typedef struct source {
 } source;
 
 /* Reads a whole file or pipe, or for "-" standard input. Close it in any case. */
-int source_open(ctgp *c, source *t, ct_device *device, const char *path);
+void source_open(ctgp *c, source *t, ct_device *device, const char *path);
 void source_close(source *t);
 
 /* -- table.c: what predictions and draws are written to -- */
@@ -28,7 +28,7 @@ bool is_standard(const char *path);
 bool is_stream(const char *path);
 
 /* Writes a file whole, or leaves the old one. */
-int file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size);
+void file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size);
 
 /* Columns of text. */
 typedef struct text_columns {
@@ -39,8 +39,8 @@ typedef struct text_columns {
 
 /* Writes columns of text (may be NULL), then values (rows, cols), below a header of names; NaN is an empty
  * field. `out`: a file, or "-" for standard output. */
-int table_write(ctgp *c, ct_device *device, const text_columns *texts, const double *values, int64_t rows,
-                int64_t cols, const char *const *names, const char *out);
+void table_write(ctgp *c, ct_device *device, const text_columns *texts, const double *values, int64_t rows,
+                 int64_t cols, const char *const *names, const char *out);
 
 /* -- data.c: columns and rows of a CSV file -- */
 
@@ -53,17 +53,17 @@ typedef struct frame {
 
 /* Parses a table; `t` is not needed afterwards. Text is an error in the columns `only` [n] and a missing
  * value in others. */
-int frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
-                int64_t n);
+void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
+                 int64_t n);
 /* Prints the notes on the table on standard error. */
 void frame_tell_notes(const frame *f);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
 int64_t frame_column(ctgp *c, const frame *f, const char *name);
 /* GO_ON where there is such a column, else CODE_DATA after that message. */
-int frame_needs(ctgp *c, const frame *f, const char *name);
+void frame_needs(ctgp *c, const frame *f, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
-int frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
+void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
 /* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
 void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
@@ -72,7 +72,7 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
 int ascending(const void *a, const void *b);
 /* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
  * CODE_MEMORY. */
-int frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
+void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
 
 /* -- columns.c: columns by names and patterns -- */
 
@@ -93,20 +93,20 @@ typedef struct pick {
 
 /* The columns that such a list names, in its order (free *picks in any case). A name that no column has
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
-int frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n);
+void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n);
 
 /* The texts of the columns that such a list names, in every row; no column for NULL. The table was read with
  * ct_csv_options.texts. Free *k in any case. */
-int frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k);
+void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k);
 void text_columns_free(text_columns *k);
 
 /* -- folds.c: which rows are left out together -- */
 
 /* order[n]: 0, ..., n - 1 in an order that the seed draws; another stream gives an independent one. */
-int rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
+void rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
 /* fold[n]: numbers 0, ..., count - 1, drawn by the seed; how often each occurs differs by one at most. */
-int folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
+void folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
 /* One for each text of the column in the chosen rows; *count: how many. */
-int folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count);
+void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count);
 
 #endif

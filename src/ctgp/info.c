@@ -12,49 +12,52 @@ typedef struct telling {
 } telling;
 
 /* Describes one output. `text`: the table, if there is one. */
-static int tell(ctgp *c, ct_gp *gp, bool factor, const telling *w, source *text, json *j)
+static void tell(ctgp *c, ct_gp *gp, bool factor, const telling *w, source *text, json *j)
 {
+    if (!going(c)) return;
     ct_gp_numerics q;
     frame table = { 0 };
     facts of = { .gp = gp, .factor = factor, .nlml = ct_gp_nlml_value(gp), .sensitive = w->features };
     const ct_status inspected = ct_gp_inspect(gp, &q);
     of.numerics = inspected ? NULL : &q;
-    int result = inspected == CT_ENOMEM ? fail_device(c, ct_gp_device(gp), NULL) : read_trend(c, gp, &of.t);
-    if (result == GO_ON) result = read_ranges(c, gp, &of.range);
-    if (result == GO_ON && w->table) result = frame_learned(c, &table, gp, text, &w->how);
-    if (result == GO_ON) result = outliers_find(c, &of.far, gp, w->table ? &table : NULL);
-    if (result == GO_ON && w->features) result = sensitivity_make(c, &of.each, gp, w->seed);
-    if (result == GO_ON && w->json)
+    if (inspected == CT_ENOMEM)
+        fail_device(c, ct_gp_device(gp), NULL);
+    else
+        read_trend(c, gp, &of.t);
+    read_ranges(c, gp, &of.range);
+    if (going(c) && w->table) frame_learned(c, &table, gp, text, &w->how);
+    outliers_find(c, &of.far, gp, w->table ? &table : NULL);
+    if (going(c) && w->features) sensitivity_make(c, &of.each, gp, w->seed);
+    if (going(c) && w->json)
         info_json(&of, j);
-    else if (result == GO_ON)
+    else if (going(c))
         info_print(&of);
     free(of.range);
     outliers_free(&of.far);
     frame_close(&table);
     sensitivity_free(&of.each);
-    return result;
 }
 
 /* Describes the outputs one after the other, or as "outputs": [...] */
-static int tell_all(ctgp *c, const model_file *m, const telling *w)
+static void tell_all(ctgp *c, const model_file *m, const telling *w)
 {
+    if (!going(c)) return;
     const char *kind = outputs_name(ct_outputs_kind_of(m->outputs));
     source text = { 0 };
     json j = { .to = stdout };
-    int result = w->table ? source_open(c, &text, m->device, w->table) : GO_ON;
-    if (result == GO_ON && m->several && w->json) json_outputs(&j, kind);
-    if (result == GO_ON && m->several && !w->json)
+    if (w->table) source_open(c, &text, m->device, w->table);
+    if (going(c) && m->several && w->json) json_outputs(&j, kind);
+    if (going(c) && m->several && !w->json)
         printf("outputs      %lld, %s\n", (long long)ct_outputs_count(m->outputs), kind);
-    for (int64_t k = 0; k < m->n && result == GO_ON; k++) {
+    for (int64_t k = 0; k < m->n && going(c); k++) {
         if (m->several && !w->json) putchar('\n');
-        result = tell(c, m->gp[k], m->factor, w, &text, &j);
+        tell(c, m->gp[k], m->factor, w, &text, &j);
     }
-    if (result == GO_ON && w->json) json_end(&j, m->several);
+    if (going(c) && w->json) json_end(&j, m->several);
     source_close(&text);
-    return result;
 }
 
-int run_info(ctgp *c, int argc, char **argv)
+void run_info(ctgp *c, int argc, char **argv)
 {
     const char *as_json = NULL, *paths[2], *features = NULL, *seed_text = NULL, *output = NULL;
     dialect d = { 0 };
@@ -80,14 +83,13 @@ int run_info(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &t.how);
-    if (result == GO_ON) result = parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
-    if (result != GO_ON) return result;
+    parse_arguments(c, &usage, argc, argv, paths);
+    parse_dialect(c, &d, &t.how);
+    parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
+    if (!going(c)) return;
     t.table = paths[1], t.features = features, t.seed = (uint64_t)seed, t.json = as_json;
     model_file m;
-    result = model_open(c, &m, NULL, paths[0], output, false);
-    if (result == GO_ON) result = tell_all(c, &m, &t);
+    model_open(c, &m, NULL, paths[0], output, false);
+    tell_all(c, &m, &t);
     model_close(&m);
-    return result;
 }

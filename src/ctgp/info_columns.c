@@ -4,15 +4,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-int read_ranges(ctgp *c, ct_gp *gp, column_range **range)
+void read_ranges(ctgp *c, ct_gp *gp, column_range **range)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     double *x = NULL, *y = NULL;
     *range = malloc((size_t)d * sizeof **range);
-    int result =
-        *range ? model_rows(c, gp, &x, &y) : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j < d && result == GO_ON; j++) {
+    if (*range)
+        model_rows(c, gp, &x, &y);
+    else
+        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j < d && going(c); j++) {
         column_range r = { INFINITY, -INFINITY };
         for (int64_t i = 0; i < n; i++) {
             r.low = fmin(r.low, x[i * d + j]);
@@ -22,7 +24,6 @@ int read_ranges(ctgp *c, ct_gp *gp, column_range **range)
     }
     free(x);
     free(y);
-    return result;
 }
 
 const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])

@@ -5,21 +5,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-int model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
+void model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     const size_t rows = (size_t)n * sizeof(double), all = (size_t)d * rows;
     ct_device *device = ct_gp_device(gp);
     ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
     *x = malloc(all);
     *y = malloc(rows);
-    int result = *x && *y ? GO_ON : fail(c, CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
-    if (result == GO_ON && (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows)))
-        result = fail_device(c, device, NULL);
+    if (!(*x && *y)) fail(c, CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
+    if (going(c) && (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows)))
+        fail_device(c, device, NULL);
     ct_release(X);
     ct_release(Y);
-    return result;
 }
 
 /* -- the rows of the model beside those of a table ------------------------------------------------------- */
@@ -47,8 +46,9 @@ static void find_largest(known *m)
 }
 
 /* Allocates columns and magnitudes. Free it in any case. */
-static int known_begin(ctgp *c, known *m, const ct_gp *gp)
+static void known_begin(ctgp *c, known *m, const ct_gp *gp)
 {
+    if (!going(c)) return;
     const int64_t d = ct_gp_dims(gp);
     *m = (known){ .gp = gp,
                   .n = ct_gp_points(gp),
@@ -56,14 +56,14 @@ static int known_begin(ctgp *c, known *m, const ct_gp *gp)
                   .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
                   .largest = malloc((size_t)(d + 1) * sizeof *m->largest),
                   .cols = malloc((size_t)(d + 2) * sizeof *m->cols) };
-    return m->largest && m->cols ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (!(m->largest && m->cols)) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
 }
 
-static int known_read(ctgp *c, known *m, ct_gp *gp)
+static void known_read(ctgp *c, known *m, ct_gp *gp)
 {
-    const int result = model_rows(c, gp, &m->x, &m->y);
-    if (result == GO_ON) find_largest(m);
-    return result;
+    if (!going(c)) return;
+    model_rows(c, gp, &m->x, &m->y);
+    if (going(c)) find_largest(m);
 }
 
 static void known_free(known *m)
@@ -92,32 +92,31 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 /* -- in the model's order -------------------------------------------------------------------------------- */
 
 /* Keeps the chosen rows that are the model's, which are in the same order. */
-static int match(ctgp *c, frame *f, const known *m)
+static void match(ctgp *c, frame *f, const known *m)
 {
+    if (!going(c)) return;
     int64_t found = 0;
     for (int64_t k = 0; k < f->n_rows && found < m->n; k++)
         if (is_row(m, f, k, found)) f->rows[found++] = f->rows[k];
     f->n_rows = found;
-    if (found == m->n) return GO_ON;
-    return fail(
-        c, CODE_DATA,
-        "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
-        "in its place",
-        f->path, (long long)found + 1, (long long)m->n);
+    if (found == m->n) return;
+    fail(c, CODE_DATA,
+         "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
+         "in its place",
+         f->path, (long long)found + 1, (long long)m->n);
 }
 
-int frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
+void frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     known m;
-    int result = known_begin(c, &m, gp);
-    if (result == GO_ON) result = frame_model(c, f, gp, t, how, m.cols);
-    if (result == GO_ON) result = frame_needs(c, f, ct_gp_output(gp)->name);
-    if (result == GO_ON) result = frame_complete(c, f, m.cols, m.d + 1);
-    if (result == GO_ON) result = known_read(c, &m, gp);
-    if (result == GO_ON) result = match(c, f, &m);
+    known_begin(c, &m, gp);
+    frame_model(c, f, gp, t, how, m.cols);
+    frame_needs(c, f, ct_gp_output(gp)->name);
+    frame_complete(c, f, m.cols, m.d + 1);
+    known_read(c, &m, gp);
+    match(c, f, &m);
     known_free(&m);
-    return result;
 }
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
@@ -188,26 +187,25 @@ static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
         if (fates[k] == ROW_UNSEEN) fates[k] = ROW_HELD;
 }
 
-int frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
+void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const ct_gp_options o = ct_gp_get_options(gp);
     const char *noise = noise_column(o.noise, noise_name(gp));
     known m;
-    int result = known_begin(c, &m, gp);
+    known_begin(c, &m, gp);
     keyed *sorted = malloc((size_t)m.n * sizeof *sorted);
     *fates = calloc((size_t)f->n_rows, sizeof **fates); /* ROW_UNSEEN */
-    if (result == GO_ON && !(sorted && *fates))
-        result = fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
-    for (int64_t j = 0; j <= m.d && result == GO_ON; j++)
+    if (going(c) && !(sorted && *fates))
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    for (int64_t j = 0; j <= m.d && going(c); j++)
         m.cols[j] = ct_table_find(f->table, (j < m.d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
-    if (result == GO_ON && m.cols[m.d] >= 0) {
-        result = known_read(c, &m, gp);
+    if (going(c) && m.cols[m.d] >= 0) {
+        known_read(c, &m, gp);
         m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
-        if (result == GO_ON) mark_learned(f, &m, sorted, *fates);
-        if (result == GO_ON) mark_held(f, &m, o.rows_of_table, *fates);
+        if (going(c)) mark_learned(f, &m, sorted, *fates);
+        if (going(c)) mark_held(f, &m, o.rows_of_table, *fates);
     }
     known_free(&m);
     free(sorted);
-    return result;
 }

@@ -43,18 +43,16 @@ ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold)
     return s;
 }
 
-int left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
+void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
 {
-    if (!going(c)) return c->code;
-    if (left_out_read(l, gp, fold)) return fail_device(c, ct_gp_device(gp), NULL);
-    for (int64_t i = 0; i < l->n; i++)
+    if (!going(c)) return;
+    if (left_out_read(l, gp, fold)) fail_device(c, ct_gp_device(gp), NULL);
+    for (int64_t i = 0; i < l->n && going(c); i++)
         if (!isfinite(l->square[i]) || !isfinite(l->rows[3 * i + 1]))
-            return fail(c, CODE_NUMERIC,
-                        "row %lld of the model: without it the mean of '%s' is beyond the range of numbers, "
-                        "as its %s is so uncertain: leave the row out, or fit without --transform",
-                        (long long)i + 1, ct_gp_output(gp)->name,
-                        ct_transform_name(ct_gp_transform(gp).kind));
-    return GO_ON;
+            fail(c, CODE_NUMERIC,
+                 "row %lld of the model: without it the mean of '%s' is beyond the range of numbers, "
+                 "as its %s is so uncertain: leave the row out, or fit without --transform",
+                 (long long)i + 1, ct_gp_output(gp)->name, ct_transform_name(ct_gp_transform(gp).kind));
 }
 
 void left_out_free(left_out *l) { free(l->rows); }
@@ -67,33 +65,47 @@ typedef struct task {
     int64_t *fold, n_folds;
 } task;
 
-static int choose_folds(ctgp *c, task *t, ct_gp *gp)
+static void choose_folds(ctgp *c, task *t, ct_gp *gp)
 {
+    if (!going(c)) return;
     const int64_t n = ct_gp_points(gp);
-    if (!t->folds && !t->by) return GO_ON;
-    if (t->folds > n)
-        return fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
+    if (!t->folds && !t->by) return;
+    if (t->folds > n) {
+        fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
+        return;
+    }
     t->n_folds = t->folds;
     t->fold = malloc((size_t)n * sizeof *t->fold);
-    if (!t->fold) return fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
-    return t->by ? folds_by(c, &t->data, t->by, t->fold, &t->n_folds)
-                 : folds_drawn(c, ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
+    if (!t->fold) {
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+        return;
+    }
+    if (t->by)
+        folds_by(c, &t->data, t->by, t->fold, &t->n_folds);
+    else
+        folds_drawn(c, ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
 }
 
 /* With the table, its line stands before each row. */
-static int write_rows(ctgp *c, const task *t, ct_device *device, const left_out *l)
+static void write_rows(ctgp *c, const task *t, ct_device *device, const left_out *l)
 {
+    if (!going(c)) return;
     static const char *const columns[] = { "line", "mean", "std", "log_density" };
-    if (!t->table) return table_write(c, device, NULL, l->rows, l->n, 3, columns + 1, t->out);
+    if (!t->table) {
+        table_write(c, device, NULL, l->rows, l->n, 3, columns + 1, t->out);
+        return;
+    }
     double *rows = malloc(4 * (size_t)l->n * sizeof *rows);
-    if (!rows) return fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l->n);
+    if (!rows) {
+        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l->n);
+        return;
+    }
     for (int64_t i = 0; i < l->n; i++) {
         rows[4 * i] = (double)ct_table_line(t->data.table, t->data.rows[i]);
         for (int k = 0; k < 3; k++) rows[4 * i + 1 + k] = l->rows[3 * i + k];
     }
-    int result = table_write(c, device, NULL, rows, l->n, 4, columns, t->out);
+    table_write(c, device, NULL, rows, l->n, 4, columns, t->out);
     free(rows);
-    return result;
 }
 
 typedef struct loo_score {
@@ -135,15 +147,16 @@ static void json_loo(json *j, const task *t, loo_score s, const char *target, bo
 }
 
 /* Leaves out the rows of output k. */
-static int leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *text, json *j)
+static void leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *text, json *j)
 {
+    if (!going(c)) return;
     ct_gp *gp = m->gp[k];
     left_out l = { 0 };
-    int result = t->table ? frame_learned(c, &t->data, gp, text, &t->how) : GO_ON;
-    if (result == GO_ON) result = choose_folds(c, t, gp);
-    if (result == GO_ON) result = left_out_make(c, &l, gp, t->fold);
-    if (result == GO_ON && t->out) result = write_rows(c, t, ct_gp_device(gp), &l);
-    if (result == GO_ON) {
+    if (t->table) frame_learned(c, &t->data, gp, text, &t->how);
+    choose_folds(c, t, gp);
+    left_out_make(c, &l, gp, t->fold);
+    if (going(c) && t->out) write_rows(c, t, ct_gp_device(gp), &l);
+    if (going(c)) {
         const char *target = m->n > 1 ? ct_gp_output(gp)->name : NULL;
         const bool optimised = ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO;
         if (t->json && target && !k) json_outputs(j, NULL);
@@ -156,25 +169,24 @@ static int leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *t
     frame_close(&t->data);
     free(t->fold);
     t->fold = NULL;
-    return result;
 }
 
-static int leave_out_all(ctgp *c, task *t, const model_file *m)
+static void leave_out_all(ctgp *c, task *t, const model_file *m)
 {
+    if (!going(c)) return;
     source text = { 0 };
     json j = { .to = t->out && is_standard(t->out) ? stderr : stdout };
     if (m->joint && (t->folds || t->by))
-        return fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out",
-                    t->path, t->by ? "--by" : "--folds");
-    int result = t->table ? source_open(c, &text, m->device, t->table) : GO_ON;
-    for (int64_t k = 0; k < m->n && result == GO_ON; k++) result = leave_out(c, t, m, k, &text, &j);
-    if (result == GO_ON && t->json) json_end(&j, m->n > 1);
+        fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
+             t->by ? "--by" : "--folds");
+    if (t->table) source_open(c, &text, m->device, t->table);
+    for (int64_t k = 0; k < m->n && going(c); k++) leave_out(c, t, m, k, &text, &j);
+    if (going(c) && t->json) json_end(&j, m->n > 1);
     source_close(&text);
-    if (result == GO_ON) tell_joint(m);
-    return result;
+    if (going(c)) tell_joint(m);
 }
 
-int run_loo(ctgp *c, int argc, char **argv)
+void run_loo(ctgp *c, int argc, char **argv)
 {
     const char *device_name = NULL, *folds = NULL, *seed = NULL, *output = NULL, *paths[2];
     task t = { 0 };
@@ -209,23 +221,22 @@ int run_loo(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, paths);
+    parse_arguments(c, &usage, argc, argv, paths);
     t.path = paths[0], t.table = paths[1];
-    if (result == GO_ON) result = parse_dialect(c, &d, &t.how);
+    parse_dialect(c, &d, &t.how);
     t.how.texts = t.by != NULL;
-    if (result == GO_ON) result = parse_whole(c, "--folds", folds, 2, LONG_MAX, &t.folds);
-    if (result == GO_ON) result = parse_whole(c, "--seed", seed, 0, LONG_MAX, &t.seed);
-    if (result == GO_ON) result = keep_apart(c, "--out", t.out, "MODEL", t.path);
-    if (result == GO_ON && t.table) result = keep_apart(c, "--out", t.out, "TRAIN.csv", t.table);
-    if (result == GO_ON && t.by && folds)
-        result = fail(c, CODE_USAGE, "--by says what the folds are: leave --folds out, or --by");
-    if (result == GO_ON && t.by && !t.table)
-        result = fail(c, CODE_USAGE,
-                      "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s", t.by);
-    if (result != GO_ON) return result;
+    parse_whole(c, "--folds", folds, 2, LONG_MAX, &t.folds);
+    parse_whole(c, "--seed", seed, 0, LONG_MAX, &t.seed);
+    keep_apart(c, "--out", t.out, "MODEL", t.path);
+    if (going(c) && t.table) keep_apart(c, "--out", t.out, "TRAIN.csv", t.table);
+    if (going(c) && t.by && folds)
+        fail(c, CODE_USAGE, "--by says what the folds are: leave --folds out, or --by");
+    if (going(c) && t.by && !t.table)
+        fail(c, CODE_USAGE, "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s",
+             t.by);
+    if (!going(c)) return;
     model_file m;
-    result = model_open(c, &m, device_name, t.path, output, t.out != NULL);
-    if (result == GO_ON) result = leave_out_all(c, &t, &m);
+    model_open(c, &m, device_name, t.path, output, t.out != NULL);
+    leave_out_all(c, &t, &m);
     model_close(&m);
-    return result;
 }

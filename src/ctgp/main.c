@@ -6,7 +6,7 @@
 
 typedef struct entry {
     const char *name;
-    int (*run)(ctgp *c, int argc, char **argv);
+    void (*run)(ctgp *c, int argc, char **argv);
     bool together; /* by all processes that mpirun started */
     const char *summary;
 } entry;

@@ -93,20 +93,19 @@ void many_end(ctgp *c)
     ct_group_free(processes);
 }
 
-int many_device(ctgp *c, const char **name)
+void many_device(ctgp *c, const char **name)
 {
-    if (!going(c)) return c->code;
-    if (!many()) return GO_ON;
+    if (!going(c)) return;
+    if (!many()) return;
     if (*name && strcmp(*name, "cpu") != 0)
-        return fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs",
-                    *name);
-    *name = "cpu";
-    return GO_ON;
+        fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", *name);
+    else
+        *name = "cpu";
 }
 
-int many_share(ctgp *c, void *data, size_t bytes)
+void many_share(ctgp *c, void *data, size_t bytes)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const ct_status status = many() ? ct_group_share(many(), data, bytes) : CT_OK;
-    return status ? fail(c, code_of(status), "%s", ct_group_message(many())) : GO_ON;
+    if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
 }

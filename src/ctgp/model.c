@@ -7,76 +7,78 @@
 #include <string.h>
 #include <unistd.h>
 
-int frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
+void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 2) * sizeof *names);
     ct_column *columns = malloc((size_t)(d + 2) * sizeof *columns);
-    int result = names && columns ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j <= d && result == GO_ON; j++) {
+    if (!(names && columns)) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j <= d && going(c); j++) {
         columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
         names[j] = columns[j].name;
     }
     const char *noise = noise_column(ct_gp_get_options(gp).noise, noise_name(gp));
-    if (result == GO_ON && noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
-    if (result == GO_ON) columns[d + 1].name = names[d + 1] = noise;
+    if (going(c) && noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
+    if (going(c)) columns[d + 1].name = names[d + 1] = noise;
     ct_csv_options as_model = *how;
     as_model.columns = columns;
     as_model.n_columns = noise ? d + 2 : d + 1;
-    if (result == GO_ON) result = frame_parse(c, f, t, &as_model, names, as_model.n_columns);
-    if (result == GO_ON && !t->told) frame_tell_notes(f);
+    frame_parse(c, f, t, &as_model, names, as_model.n_columns);
+    if (going(c) && !t->told) frame_tell_notes(f);
     t->told = true;
-    for (int64_t j = 0; j < d && result == GO_ON; j++) {
-        cols[j] = frame_column(c, f, names[j]);
-        if (cols[j] < 0) result = CODE_DATA;
-    }
-    for (int64_t j = d; j <= d + 1 && result == GO_ON; j++)
+    for (int64_t j = 0; j < d && going(c); j++) cols[j] = frame_column(c, f, names[j]);
+    for (int64_t j = d; j <= d + 1 && going(c); j++)
         cols[j] = names[j] ? ct_table_find(f->table, names[j]) : -1;
     free(columns);
     free(names);
-    return result;
 }
 
-int frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     const char *name = noise_name(gp), *column = noise_column(kind, name);
     const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
-    if (by_row && column && col >= 0) return frame_noise(c, f, col, kind, name, gp, noise);
-    if (!by_row) return GO_ON;
+    if (by_row && column && col >= 0) {
+        frame_noise(c, f, col, kind, name, gp, noise);
+        return;
+    }
+    if (!by_row) return;
     if (!required) {
         note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
              column ? ", " : "", column ? column : "");
-        return GO_ON;
+        return;
     }
-    return column ? frame_needs(c, f, column)
-                  : fail(c, CODE_DATA, "the model does not say which column holds the noise");
+    if (column)
+        frame_needs(c, f, column);
+    else
+        fail(c, CODE_DATA, "the model does not say which column holds the noise");
 }
 
-int frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
-                 ct_tensor **y, ct_tensor **noise)
+void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+                  ct_tensor **y, ct_tensor **noise)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
     int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    int result = cols ? frame_model(c, f, gp, t, how, cols)
-                      : fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON && y) result = frame_needs(c, f, ct_gp_output(gp)->name);
-    const int64_t target = result == GO_ON ? cols[d] : -1, told = result == GO_ON ? cols[d + 1] : -1;
+    if (cols)
+        frame_model(c, f, gp, t, how, cols);
+    else
+        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (going(c) && y) frame_needs(c, f, ct_gp_output(gp)->name);
+    const int64_t target = going(c) ? cols[d] : -1, told = going(c) ? cols[d + 1] : -1;
     if (noise && told >= 0) cols[used++] = told;
-    if (result == GO_ON) result = frame_complete(c, f, cols, used);
-    if (result == GO_ON && y) result = check_target(c, f, target, ct_gp_transform(gp).kind);
-    if (result == GO_ON && f->n_rows == 0)
-        result = fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
-                      y ? "column that the model uses" : "input column");
-    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
-    if (result == GO_ON && y) *y = target_tensor(f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
-    if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(c, f->device, NULL);
-    if (result == GO_ON && noise) result = frame_take_noise(c, f, gp, told, y != NULL, noise);
+    frame_complete(c, f, cols, used);
+    if (going(c) && y) check_target(c, f, target, ct_gp_transform(gp).kind);
+    if (going(c) && f->n_rows == 0)
+        fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
+             y ? "column that the model uses" : "input column");
+    if (going(c)) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
+    if (going(c) && y) *y = target_tensor(f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
+    if (going(c) && (!*X || (y && !*y))) fail_device(c, f->device, NULL);
+    if (going(c) && noise) frame_take_noise(c, f, gp, told, y != NULL, noise);
     free(cols);
-    return result;
 }
 
 /* Rows that are predicted at a time. */
@@ -122,68 +124,62 @@ double prediction_quantile(const prediction *p, int64_t i, double q)
     return ct_transform_inverse(p->transform, p->mean[i] + q * p->std[i]);
 }
 
-static int check_moments(ctgp *c, const prediction *p, const char *target)
+static void check_moments(ctgp *c, const prediction *p, const char *target)
 {
-    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind; i++) {
+    if (!going(c)) return;
+    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind && going(c); i++) {
         double mean, std;
         prediction_moments(p, i, &mean, &std);
         if (!isfinite(mean) || !isfinite(std))
-            return fail(c, CODE_NUMERIC,
-                        "%s, line %lld: the mean of '%s' is beyond the range of numbers, as its %s is so "
-                        "uncertain: leave the row out, or fit without --transform",
-                        p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[i]), target,
-                        ct_transform_name(p->transform.kind));
+            fail(c, CODE_NUMERIC,
+                 "%s, line %lld: the mean of '%s' is beyond the range of numbers, as its %s is so "
+                 "uncertain: leave the row out, or fit without --transform",
+                 p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[i]), target,
+                 ct_transform_name(p->transform.kind));
     }
-    return GO_ON;
 }
 
-int prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     ct_tensor *mean = NULL, *variance = NULL, *noise = NULL;
-    int result = GO_ON;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);
     p->transform = ct_gp_transform(gp);
     p->mean = malloc(bytes);
     p->std = malloc(bytes);
     double *added = malloc(bytes);
-    if (!p->mean || !p->std || !added)
-        result = fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)m);
-    if (result == GO_ON) {
+    if (!p->mean || !p->std || !added) fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)m);
+    if (going(c)) {
         mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         noise = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         if (!mean || !variance || !noise || predict_rows(gp, X, mean, variance) ||
             ct_gp_noise_at(gp, X, given, noise) || ct_read(mean, p->mean, bytes) ||
             ct_read(variance, p->std, bytes) || ct_read(noise, added, bytes))
-            result = fail_device(c, p->data.device, NULL);
+            fail_device(c, p->data.device, NULL);
     }
-    for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i] + added[i]);
-    if (result == GO_ON) result = check_moments(c, p, ct_gp_output(gp)->name);
+    for (int64_t i = 0; i < m && going(c); i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    check_moments(c, p, ct_gp_output(gp)->name);
     free(added);
     ct_release(mean);
     ct_release(variance);
     ct_release(noise);
-    return result;
 }
 
-int prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
+void prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *noise = NULL;
-    int result = frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
-    if (result == GO_ON) {
+    frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
+    if (going(c)) {
         p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
-        if (p->target >= 0) result = check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
+        if (p->target >= 0) check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
     }
-    if (result == GO_ON) {
-        result = prediction_fill(c, p, gp, X, noise);
-    }
+    prediction_fill(c, p, gp, X, noise);
     ct_release(X);
     ct_release(noise);
-    return result;
 }
 
 void prediction_free(prediction *p)

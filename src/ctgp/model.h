@@ -21,8 +21,8 @@ const char *prior_name(ct_prior_kind kind);
 
 /* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: the
  * model's name of the column, or unchanged. */
-int noise_settings(ctgp *c, const char *noise, const char *column, const char *by, ct_gp_noise *kind,
-                   char name[4096]);
+void noise_settings(ctgp *c, const char *noise, const char *column, const char *by, ct_gp_noise *kind,
+                    char name[4096]);
 /* The table's column behind such a name, or NULL. */
 const char *noise_column(ct_gp_noise kind, const char *name);
 /* The model's name of its column, or "". */
@@ -31,22 +31,22 @@ const char *noise_name(const ct_gp *gp);
 void noise_text(const ct_gp *gp, char *text, size_t size);
 /* The noise of the chosen rows from column `col`, as variances or levels. A model gp (may be NULL) refuses a
  * level that it does not have. */
-int frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
-                ct_tensor **noise);
+void frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
+                 ct_tensor **noise);
 /* Checks rows that are held back as frame_noise will, before a model of the others is learned. */
-int check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, ct_gp_noise kind,
-                const char *name);
+void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, ct_gp_noise kind,
+                 const char *name);
 
 /* -- target.c: the target y on another scale, z = g(y) -- */
 
 /* What --transform says; none for NULL. */
-int transform_settings(ctgp *c, const char *text, ct_transform_kind *kind);
+void transform_settings(ctgp *c, const char *text, ct_transform_kind *kind);
 /* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
 ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
 /* "log(y)", the function of the target that the model has learned; into `text`. */
 const char *target_text(const ct_gp *gp, char *text, size_t size);
 /* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */
-int check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
+void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
 /* Suggests the log on standard error, if the target is positive and skewed. */
 void tell_skewed(const frame *f, int64_t col);
 
@@ -72,8 +72,8 @@ typedef struct model_file {
     }
 
 /* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
-int model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
-               bool one);
+void model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
+                bool one);
 void model_close(model_file *m);
 /* Says on standard error what leave-one-out means for joint outputs. */
 void tell_joint(const model_file *m);
@@ -82,15 +82,16 @@ void tell_joint(const model_file *m);
 
 /* Parses a table by the model's columns. cols[0..d): the inputs; cols[d]: the target or -1; cols[d + 1]: the
  * column of the noise or -1. */
-int frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);
+void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols);
 /* Parses a table and reads the rows, at least one, whose inputs, and with `y` the target, are complete.
  * Unless `noise` is NULL, it takes their noise. */
-int frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
-                 ct_tensor **y, ct_tensor **noise);
+void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+                  ct_tensor **y, ct_tensor **noise);
 
 /* The noise of the chosen rows from column `col`. If the table has none, -1, that is refused if `required`;
  * else *noise stays NULL, and a note says that new observations have the average noise. */
-int frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise);
+void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required,
+                      ct_tensor **noise);
 
 typedef struct prediction {
     frame data;             /* rows whose inputs are complete     */
@@ -99,9 +100,9 @@ typedef struct prediction {
     int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 
-int prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how);
+void prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
-int prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
+void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
 /* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q
  * standard deviations of z. */
 void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
@@ -127,10 +128,10 @@ void prediction_losses(const prediction *p, double *square, double *nlpd);
 /* -- learned.c: the rows of a table that a model has learned -- */
 
 /* The model's inputs (n, d) and targets [n], malloc'ed; free *x and *y in any case. */
-int model_rows(ctgp *c, ct_gp *gp, double **x, double **y);
+void model_rows(ctgp *c, ct_gp *gp, double **x, double **y);
 /* Parses a table and chooses the rows of the model, in the model's order, which is that of the table.
  * CODE_DATA where the table does not have all of them. */
-int frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how);
+void frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how);
 
 typedef enum fate {
     ROW_UNSEEN,
@@ -141,7 +142,7 @@ typedef enum fate {
 /* What the fit did with each chosen row. A row is learned if it agrees with one of the model, in any order.
  * Another row is held back if it is among the first rows_of_table complete ones, and most of the model's rows
  * are there. malloc'ed; free *fates in any case. */
-int frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates);
+void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates);
 
 /* -- loo.c -- */
 
@@ -153,7 +154,7 @@ typedef struct left_out {
 
 /* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
  * any case. */
-int left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold);
+void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold);
 /* The same without a message. */
 ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold);
 void left_out_free(left_out *l);

@@ -14,23 +14,22 @@ static const char *behind(const char *text, const char *prefix)
     return strncmp(text, prefix, length) ? NULL : text + length;
 }
 
-int noise_settings(ctgp *c, const char *noise, const char *column, const char *by, ct_gp_noise *kind,
-                   char name[4096])
+void noise_settings(ctgp *c, const char *noise, const char *column, const char *by, ct_gp_noise *kind,
+                    char name[4096])
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     static const char *const kinds[] = { "learned", "none", "inputs" };
     static const ct_gp_noise meant[] = { CT_NOISE_LEARNED, CT_NOISE_NONE, CT_NOISE_INPUTS };
     int k = 0;
-    const int result = parse_choice(c, "--noise", noise, kinds, 3, &k);
-    if (result != GO_ON) return result;
-    if (column && by) return fail(c, CODE_USAGE, "--noise-column and --noise-by: give one of them");
+    parse_choice(c, "--noise", noise, kinds, 3, &k);
+    if (!going(c)) return;
+    if (column && by) fail(c, CODE_USAGE, "--noise-column and --noise-by: give one of them");
     if ((column || by) && k)
-        return fail(c, CODE_USAGE, "--noise %s and %s: give one of them", noise,
-                    column ? "--noise-column" : "--noise-by");
+        fail(c, CODE_USAGE, "--noise %s and %s: give one of them", noise,
+             column ? "--noise-column" : "--noise-by");
     *kind = by ? CT_NOISE_BY_LEVEL : !column ? meant[k] : noise ? CT_NOISE_GIVEN_PLUS : CT_NOISE_GIVEN;
     const bool plain = column && !behind(column, deviations) && !behind(column, variances);
     if (column || by) snprintf(name, 4096, "%s%s", plain ? deviations : "", column ? column : by);
-    return GO_ON;
 }
 
 const char *noise_column(ct_gp_noise kind, const char *name)
@@ -73,6 +72,7 @@ void noise_text(const ct_gp *gp, char *text, size_t size)
 /* Refuses chosen row k, with its place. */
 static int refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *format, const char *value)
 {
+    if (!going(c)) return c->code;
     char why[256];
     snprintf(why, sizeof why, format, value);
     return fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
@@ -88,91 +88,95 @@ static const char *level_text(const frame *f, int64_t col, double level, char nu
     return number;
 }
 
-static int unknown_level(ctgp *c, const frame *f, int64_t k, int64_t col)
+static void unknown_level(ctgp *c, const frame *f, int64_t k, int64_t col)
 {
+    if (!going(c)) return;
     char number[CT_NUMBER_TEXT];
     const double level = ct_table_at(f->table, f->rows[k], col) + 0.0;
-    return refuse(c, f, k, col, "the model has no noise for the level %s, which no row of its training had",
-                  level_text(f, col, level, number));
+    refuse(c, f, k, col, "the model has no noise for the level %s, which no row of its training had",
+           level_text(f, col, level, number));
 }
 
 /* Refuses a level that no row of the model has. In a parameter's name a long level is its number. */
-static int check_level(ctgp *c, const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
+static void check_level(ctgp *c, const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
 {
+    if (!going(c)) return;
     char number[CT_NUMBER_TEXT], name[64];
     const int length = snprintf(name, sizeof name, "noise.variance[%s]", level_text(f, col, level, number));
     ct_number_write(level, 0, number);
     if (length >= (int)sizeof name) snprintf(name, sizeof name, "noise.variance[%s]", number);
-    return ct_gp_find(gp, name) >= 0 ? GO_ON : unknown_level(c, f, k, col);
+    if (!(ct_gp_find(gp, name) >= 0)) unknown_level(c, f, k, col);
 }
 
 /* Refuses levels of which most have a single row. */
-static int check_levels(ctgp *c, const frame *f, int64_t col, const double *levels)
+static void check_levels(ctgp *c, const frame *f, int64_t col, const double *levels)
 {
+    if (!going(c)) return;
     const int64_t n = f->n_rows;
     int64_t count = n > 0;
     double *x = malloc((size_t)(n + 1) * sizeof *x);
-    if (!x) return fail(c, CODE_MEMORY, "no memory for %lld levels", (long long)n);
+    if (!x) {
+        fail(c, CODE_MEMORY, "no memory for %lld levels", (long long)n);
+        return;
+    }
     memcpy(x, levels, (size_t)n * sizeof *x);
     qsort(x, (size_t)n, sizeof *x, ascending);
     for (int64_t i = 1; i < n; i++) count += x[i] != x[i - 1];
     free(x);
-    if (2 * count <= n) return GO_ON;
-    return fail(
-        c, CODE_DATA,
-        "%s: column '%s' has %lld levels in %lld rows: a noise for each takes two rows of it, at least",
-        f->path, ct_table_name(f->table, col), (long long)count, (long long)n);
+    if (2 * count <= n) return;
+    fail(c, CODE_DATA,
+         "%s: column '%s' has %lld levels in %lld rows: a noise for each takes two rows of it, at least",
+         f->path, ct_table_name(f->table, col), (long long)count, (long long)n);
 }
 
-int frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
-                ct_tensor **noise)
+void frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
+                 ct_tensor **noise)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     char number[CT_NUMBER_TEXT];
     const bool levels = kind == CT_NOISE_BY_LEVEL, square = behind(name, deviations) && !levels;
     double *x = malloc((size_t)(f->n_rows + 1) * sizeof *x);
-    int result =
-        x ? GO_ON : fail(c, CODE_MEMORY, "no memory for the noise of %lld rows", (long long)f->n_rows);
-    for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
+    if (!x) fail(c, CODE_MEMORY, "no memory for the noise of %lld rows", (long long)f->n_rows);
+    for (int64_t k = 0; k < f->n_rows && going(c); k++) {
         x[k] = ct_table_at(f->table, f->rows[k], col) + 0.0; /* no -0 */
         ct_number_write(x[k], 0, number);
         if (levels && gp && x[k] < 0 && ct_table_column(f->table, col)->kind == CT_COLUMN_CATEGORY)
             x[k] = NAN; /* --unseen prior: the average */
         else if (levels && gp)
-            result = check_level(c, f, gp, k, col, x[k]);
+            check_level(c, f, gp, k, col, x[k]);
         else if (!levels && x[k] < 0)
-            result = refuse(c, f, k, col, "%s is negative, and no spread is", number);
+            refuse(c, f, k, col, "%s is negative, and no spread is", number);
         else if (square && fabs(x[k]) > 1e150)
-            result = refuse(c, f, k, col, "the square of %s is out of range", number);
+            refuse(c, f, k, col, "the square of %s is out of range", number);
         if (square) x[k] *= x[k];
     }
-    if (result == GO_ON && levels && !gp) result = check_levels(c, f, col, x);
-    if (result == GO_ON && !(*noise = ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x)))
-        result = fail_device(c, f->device, NULL);
+    if (going(c) && levels && !gp) check_levels(c, f, col, x);
+    if (going(c) && !(*noise = ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x)))
+        fail_device(c, f->device, NULL);
     free(x);
-    return result;
 }
 
-int check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, ct_gp_noise kind,
-                const char *name)
+void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, ct_gp_noise kind,
+                 const char *name)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     ct_tensor *noise = NULL;
-    int result = GO_ON;
     if (kind != CT_NOISE_BY_LEVEL) {
-        result = frame_noise(c, held, col, kind, name, NULL, &noise);
+        frame_noise(c, held, col, kind, name, NULL, &noise);
         ct_release(noise);
-        return result;
+        return;
     }
     const size_t n = (size_t)learned->n_rows;
     double *x = malloc((n + 1) * sizeof *x);
-    if (!x) return fail(c, CODE_MEMORY, "no memory for %zu levels", n);
+    if (!x) {
+        fail(c, CODE_MEMORY, "no memory for %zu levels", n);
+        return;
+    }
     for (size_t k = 0; k < n; k++) x[k] = ct_table_at(learned->table, learned->rows[k], col);
     qsort(x, n, sizeof *x, ascending);
-    for (int64_t k = 0; k < held->n_rows && result == GO_ON; k++) {
+    for (int64_t k = 0; k < held->n_rows && going(c); k++) {
         const double level = ct_table_at(held->table, held->rows[k], col);
-        if (!bsearch(&level, x, n, sizeof *x, ascending)) result = unknown_level(c, held, k, col);
+        if (!bsearch(&level, x, n, sizeof *x, ascending)) unknown_level(c, held, k, col);
     }
     free(x);
-    return result;
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /* Takes the models of all outputs, or that of `output`. */
-static int choose_outputs(ctgp *c, model_file *m, const char *output, bool one)
+static void choose_outputs(ctgp *c, model_file *m, const char *output, bool one)
 {
+    if (!going(c)) return;
     char names[512] = "";
     const int64_t all = ct_outputs_count(m->outputs),
                   chosen = output ? ct_outputs_find(m->outputs, output) : 0;
@@ -15,40 +16,49 @@ static int choose_outputs(ctgp *c, model_file *m, const char *output, bool one)
     m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
                                                               : ct_outputs_model(m->outputs, 0));
     for (int64_t j = 0; j < all; j++) add_name(names, sizeof names, ct_outputs_name(m->outputs, j));
-    if (chosen < 0) return fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
+    if (chosen < 0) fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
     if (one && !output && all > 1)
-        return fail(c, CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
+        fail(c, CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
     m->n = output || one ? 1 : all;
     m->gp = malloc((size_t)m->n * sizeof *m->gp);
-    if (!m->gp) return fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m->n);
-    for (int64_t j = 0; j < m->n; j++)
-        if (!(m->gp[j] = ct_outputs_model(m->outputs, chosen + j))) return fail_device(c, m->device, NULL);
-    return GO_ON;
+    if (!m->gp) fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m->n);
+    for (int64_t j = 0; j < m->n && going(c); j++)
+        if (!(m->gp[j] = ct_outputs_model(m->outputs, chosen + j))) fail_device(c, m->device, NULL);
 }
 
-int model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
-               bool one)
+void model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
+                bool one)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     *m = (model_file){ .path = path, .n = 1 };
-    int result = many_device(c, &device_name);
-    if (result != GO_ON) return result;
+    many_device(c, &device_name);
+    if (!going(c)) return;
     m->device = ct_device_open(device_name);
-    if (ct_device_status(m->device)) return fail_device(c, m->device, NULL);
+    if (ct_device_status(m->device)) {
+        fail_device(c, m->device, NULL);
+        return;
+    }
     if (many())
         m->single = ct_gp_load_for(m->device, path, many());
     else
         m->outputs = ct_outputs_load(m->device, path);
-    if (many() && !m->single && strstr(ct_message(m->device), "ct_outputs_load"))
-        return fail(c, CODE_UNSUPPORTED,
-                    "%s has several outputs, which are for one process: leave mpirun out", path);
-    if (!m->single && !m->outputs) return fail_device(c, m->device, NULL);
-    if (m->outputs) return choose_outputs(c, m, output, one);
+    if (many() && !m->single && strstr(ct_message(m->device), "ct_outputs_load")) {
+        fail(c, CODE_UNSUPPORTED, "%s has several outputs, which are for one process: leave mpirun out",
+             path);
+        return;
+    }
+    if (!m->single && !m->outputs) {
+        fail_device(c, m->device, NULL);
+        return;
+    }
+    if (m->outputs) {
+        choose_outputs(c, m, output, one);
+        return;
+    }
     m->gp = &m->single;
     m->factor = ct_gp_has_factor(m->single);
-    if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return GO_ON;
-    return fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", path, output,
-                ct_gp_output(m->single)->name);
+    if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return;
+    fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
 }
 
 void tell_joint(const model_file *m)

@@ -59,80 +59,71 @@ static const option *find_option(const command *c, const char *name, size_t leng
     return NULL;
 }
 
-int parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional)
+void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     int found = 0, most = of->n_positional + of->n_optional;
     bool only_files = false;
     for (int i = 0; i < most; i++) positional[i] = NULL;
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        if (only_files || word[0] != '-' || !word[1]) {
-            if (found == most)
-                return fail(c, CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, of->name,
-                            of->arguments);
-            positional[found++] = word;
-            continue;
-        }
-        if (!strcmp(word, "--")) {
-            only_files = true;
-            continue;
-        }
-        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            print_help(of);
-            return stop(c, CODE_OK);
-        }
-        const char *equals = strchr(word, '=');
+    for (int i = 1; i < argc && going(c); i++) {
+        const char *word = argv[i], *equals = strchr(word, '=');
         const option *o = find_option(of, word, equals ? (size_t)(equals - word) : strlen(word));
-        if (!o)
-            return fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, of->name,
-                        of->name);
-        if (o->value ? *o->text != NULL : false) return fail(c, CODE_USAGE, "%s is given twice", o->name);
-        if (!o->value && equals) return fail(c, CODE_USAGE, "%s takes no value", o->name);
-        if (!o->value)
-            *o->text = o->name;
-        else if (equals)
-            *o->text = equals + 1;
-        else if (i + 1 < argc)
-            *o->text = argv[++i];
-        else
-            return fail(c, CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
+        const bool file = only_files || word[0] != '-' || !word[1];
+        if (file && found == most) {
+            fail(c, CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, of->name, of->arguments);
+        } else if (file) {
+            positional[found++] = word;
+        } else if (!strcmp(word, "--")) {
+            only_files = true;
+        } else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+            print_help(of);
+            stop(c, CODE_OK);
+        } else if (!o) {
+            fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, of->name,
+                 of->name);
+        } else if (o->value && *o->text) {
+            fail(c, CODE_USAGE, "%s is given twice", o->name);
+        } else if (!o->value && equals) {
+            fail(c, CODE_USAGE, "%s takes no value", o->name);
+        } else if (o->value && !equals && i + 1 == argc) {
+            fail(c, CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
+        } else {
+            *o->text = !o->value ? o->name : equals ? equals + 1 : argv[++i];
+        }
     }
-    if (found < of->n_positional)
-        return fail(c, CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", of->name,
-                    of->arguments, of->name);
-    return GO_ON;
+    if (going(c) && found < of->n_positional)
+        fail(c, CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", of->name,
+             of->arguments, of->name);
 }
 
-int parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out)
+void parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out)
 {
-    if (!going(c)) return c->code;
-    if (!text) return GO_ON;
+    if (!going(c)) return;
+    if (!text) return;
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end || errno || value < lowest || value > highest)
-        return fail(c, CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest,
-                    highest);
-    *out = value;
-    return GO_ON;
+        fail(c, CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest, highest);
+    else
+        *out = value;
 }
 
-int parse_share(ctgp *c, const char *name, const char *text, double *out)
+void parse_share(ctgp *c, const char *name, const char *text, double *out)
 {
-    if (!going(c)) return c->code;
-    if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return GO_ON;
-    return fail(c, CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    if (!going(c)) return;
+    if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return;
+    fail(c, CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
 }
 
-int parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out)
+void parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out)
 {
-    if (!going(c)) return c->code;
-    if (!text) return GO_ON;
+    if (!going(c)) return;
+    if (!text) return;
     for (int i = 0; i < n; i++)
         if (!strcmp(text, choices[i])) {
             *out = i;
-            return GO_ON;
+            return;
         }
     char list[128] = "";
     for (int i = 0; i < n; i++) {
@@ -143,7 +134,7 @@ int parse_choice(ctgp *c, const char *name, const char *text, const char *const 
                               : ", ",
                  choices[i]);
     }
-    return fail(c, CODE_USAGE, "%s: '%s' is not %s", name, text, list);
+    fail(c, CODE_USAGE, "%s: '%s' is not %s", name, text, list);
 }
 
 void add_name(char *list, size_t size, const char *name)
@@ -169,10 +160,10 @@ static bool same_file(const char *a, const char *b)
     return !stat(a, &p) && !stat(b, &q) && S_ISREG(p.st_mode) && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
 }
 
-int keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in)
+void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in)
 {
-    if (!going(c)) return c->code;
-    if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return GO_ON;
-    return fail(c, CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name",
-                name, out, argument);
+    if (!going(c)) return;
+    if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return;
+    fail(c, CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name, out,
+         argument);
 }

@@ -13,16 +13,16 @@ static int by_size(const void *a, const void *b)
                                   : (x->place > y->place) - (x->place < y->place);
 }
 
-int outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
+void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     left_out l;
     const ct_status known = left_out_read(&l, gp, NULL);
     *o =
         (outliers){ .count = -1, .list = malloc((size_t)l.n * sizeof *o->list), .where = f ? "line" : "row" };
-    int result = o->list ? GO_ON : fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l.n);
-    if (result == GO_ON && known == CT_ENOMEM) result = fail_device(c, ct_gp_device(gp), NULL);
-    if (result == GO_ON && !known) {
+    if (!(o->list)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l.n);
+    if (going(c) && known == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
+    if (going(c) && !known) {
         o->count = 0;
         for (int64_t i = 0; i < l.n; i++) {
             const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
@@ -31,7 +31,6 @@ int outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
         qsort(o->list, (size_t)o->count, sizeof *o->list, by_size);
     }
     left_out_free(&l);
-    return result;
 }
 
 void outliers_free(outliers *o) { free(o->list); }

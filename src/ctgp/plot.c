@@ -20,12 +20,16 @@ static void write_title(const ct_gp *gp, const char *model, bool panels, char *t
 }
 
 /* gnuplot's script, in memory. */
-static int write_script(ctgp *c, ct_gp *gp, const char *model, const prediction *p, const fate *fates,
-                        bool png, char **text, size_t *size)
+static void write_script(ctgp *c, ct_gp *gp, const char *model, const prediction *p, const fate *fates,
+                         bool png, char **text, size_t *size)
 {
+    if (!going(c)) return;
     char title[512], scores[256] = "";
     FILE *script = open_memstream(text, size);
-    if (!script) return fail(c, CODE_MEMORY, "no memory for the picture");
+    if (!script) {
+        fail(c, CODE_MEMORY, "no memory for the picture");
+        return;
+    }
     const score s = prediction_score(p);
     if (s.n)
         snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
@@ -33,10 +37,9 @@ static int write_script(ctgp *c, ct_gp *gp, const char *model, const prediction 
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
     write_title(gp, model, d > 1, title, sizeof title);
     write_header(script, png, title, scores, d == 1 ? 1 : 2 + effects);
-    const int result = (d == 1 ? write_curve : write_scatter)(c, script, gp, p, fates);
+    (d == 1 ? write_curve : write_scatter)(c, script, gp, p, fates);
     const bool whole = !ferror(script);
-    if (!fclose(script) && whole) return result;
-    return result == GO_ON ? fail(c, CODE_MEMORY, "no memory for the picture") : result;
+    if (fclose(script) || !whole) fail(c, CODE_MEMORY, "no memory for the picture");
 }
 
 /* Whether it ends as such a picture does. gnuplot may succeed without one. */
@@ -48,19 +51,19 @@ static bool is_whole(const char *picture, size_t size, bool png)
     return size >= n && !memcmp(picture + size - n, end, n);
 }
 
-static int draw(ctgp *c, ct_gp *gp, const char *model, const prediction *p, const fate *fates,
-                const char *out, bool png)
+static void draw(ctgp *c, ct_gp *gp, const char *model, const prediction *p, const fate *fates,
+                 const char *out, bool png)
 {
+    if (!going(c)) return;
     char *script = NULL, *picture = NULL;
     size_t size = 0, bytes = 0;
-    int result = write_script(c, gp, model, p, fates, png, &script, &size);
-    if (result == GO_ON) result = run_gnuplot(c, script, size, &picture, &bytes);
-    if (result == GO_ON && !is_whole(picture, bytes, png))
-        result = fail(c, CODE_IO, "%s: gnuplot has drawn no whole picture", out);
-    if (result == GO_ON) result = file_write(c, ct_gp_device(gp), out, picture, bytes);
+    write_script(c, gp, model, p, fates, png, &script, &size);
+    run_gnuplot(c, script, size, &picture, &bytes);
+    if (going(c) && !is_whole(picture, bytes, png))
+        fail(c, CODE_IO, "%s: gnuplot has drawn no whole picture", out);
+    file_write(c, ct_gp_device(gp), out, picture, bytes);
     free(script);
     free(picture);
-    return result;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -69,7 +72,7 @@ static bool ends_with(const char *text, const char *end)
     return n > m && !strcmp(text + n - m, end);
 }
 
-int run_plot(ctgp *c, int argc, char **argv)
+void run_plot(ctgp *c, int argc, char **argv)
 {
     const char *out = NULL, *device_name = NULL, *output = NULL, *paths[2];
     dialect d = { 0 };
@@ -93,29 +96,31 @@ int run_plot(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &how);
-    if (result != GO_ON) return result;
-    if (!out) return fail(c, CODE_USAGE, "where to? --out FILE.svg or FILE.png");
-    bool png = ends_with(out, ".png");
-    if (!png && !ends_with(out, ".svg"))
-        return fail(c, CODE_USAGE, "--out: '%s' ends neither in .svg nor in .png", out);
-    result = keep_apart(c, "--out", out, "MODEL", paths[0]);
-    if (result == GO_ON) result = keep_apart(c, "--out", out, "DATA.csv", paths[1]);
-    if (result != GO_ON) return result;
+    parse_arguments(c, &usage, argc, argv, paths);
+    parse_dialect(c, &d, &how);
+    if (!going(c)) return;
+    const bool png = out && ends_with(out, ".png");
+    if (!out)
+        fail(c, CODE_USAGE, "where to? --out FILE.svg or FILE.png");
+    else if (!png && !ends_with(out, ".svg"))
+        fail(c, CODE_USAGE, "--out: '%s' ends neither in .svg nor in .png", out);
+    keep_apart(c, "--out", out, "MODEL", paths[0]);
+    keep_apart(c, "--out", out, "DATA.csv", paths[1]);
+    if (!going(c)) return;
     model_file m;
     source t = { 0 };
     prediction p = { 0 };
     fate *fates = NULL;
-    result = model_open(c, &m, device_name, paths[0], output, true);
-    if (result == GO_ON) result = source_open(c, &t, m.device, paths[1]);
-    if (result == GO_ON) result = prediction_make(c, &p, m.gp[0], &t, &how);
+    ct_gp *gp = NULL;
+    model_open(c, &m, device_name, paths[0], output, true);
+    source_open(c, &t, m.device, paths[1]);
+    if (going(c)) gp = m.gp[0];
+    prediction_make(c, &p, gp, &t, &how);
     source_close(&t);
-    if (result == GO_ON) result = frame_fates(c, &p.data, m.gp[0], &fates);
-    if (result == GO_ON) result = draw(c, m.gp[0], paths[0], &p, fates, out, png);
-    if (result == GO_ON) say_line("picture=%s", out);
+    frame_fates(c, &p.data, gp, &fates);
+    draw(c, gp, paths[0], &p, fates, out, png);
+    if (going(c)) say_line("picture=%s", out);
     free(fates);
     prediction_free(&p);
     model_close(&m);
-    return result;
 }

@@ -17,7 +17,7 @@ void shorten(char *text, size_t most);
 /* `below` (may be empty) stands below the title. If panels > 1, that many lie beside and below each other. */
 void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels);
 /* Runs gnuplot on a script. *picture is what it writes; free it in any case. */
-int run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes);
+void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes);
 
 /* -- plot_axis.c -- */
 
@@ -35,12 +35,12 @@ void cover(axis *a, double value);
 void widen(axis *a, double below, double above);
 double share(const axis *a, double value);
 /* Writes the range, about `most` tics and the label of axis `which`, 'x' or 'y'. */
-int write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
-               const char *suffix);
+void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
+                const char *suffix);
 /* The axis of an input with values in [lo, hi]; of a category it has all levels, at 0, 1, 2, ... */
 axis column_axis(const ct_column *column, double lo, double hi);
 /* The same for an input as x: a time has dates, a category the names of its levels. */
-int write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column);
+void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column);
 
 /* -- plot_points.c: rows of the table as points -- */
 
@@ -52,7 +52,7 @@ typedef struct points {
 } points;
 
 /* All values NaN. Free x in any case. */
-int points_make(ctgp *c, points *q, int64_t n, const fate *fates);
+void points_make(ctgp *c, points *q, int64_t n, const fate *fates);
 /* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
 /* How many of the blocks have points, and so a line in the key. */
@@ -62,7 +62,7 @@ void points_plot(FILE *script, const points *q, bool bars, bool key);
 
 /* -- plot_curve.c: one input -- */
 
-int write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
+void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
 /* What is drawn of a distribution: its middle and the ends of its 95 % interval. */
 typedef struct band {
@@ -70,18 +70,18 @@ typedef struct band {
 } band;
 
 /* Room for n. */
-int band_allocate(ctgp *c, band *b, int64_t n);
+void band_allocate(ctgp *c, band *b, int64_t n);
 /* Fills n places from `from` on, at points x (n, d), with the noise or without. */
-int band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
+void band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
 /* "median" if the target is transformed, else "mean". */
 const char *middle_name(const ct_gp *gp);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */
 
-int write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
+void write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
 
 /* Panels of the effect of each input, at most MOST_EFFECTS, chosen by the range of the mean. */
 enum { MOST_EFFECTS = 25 };
-int write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p);
+void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p);
 
 #endif

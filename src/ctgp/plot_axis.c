@@ -72,14 +72,16 @@ static double round_number(const axis *a)
 
 /* The tics are multiples of 1, 2 or 5 times a power of ten. If labels would need more than six digits, they
  * count from a round number, which the axis's name subtracts: "x - 1e+09". */
-int write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
-               const char *suffix)
+void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
+                const char *suffix)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     double length = a->hi - a->lo, power = pow(10, floor(log10(length / most))),
            steps = length / most / power;
-    if (!isfinite(length))
-        return fail(c, CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
+    if (!isfinite(length)) {
+        fail(c, CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
+        return;
+    }
     double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
     double base = fmax(fabs(a->lo), fabs(a->hi)) >= 1e6 * power ? round_number(a) : 0;
     double from = a->lo - base, to = a->hi - base;
@@ -91,7 +93,6 @@ int write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const
     if (base != 0) print_number(number, sizeof number, fabs(base));
     snprintf(more, sizeof more, "%s%s%s", base == 0 ? "" : base > 0 ? " - " : " + ", number, suffix);
     write_label(script, which, most, name, more);
-    return GO_ON;
 }
 
 /* -- times, in days since 1970 -- */
@@ -172,9 +173,9 @@ static void write_levels(FILE *script, const axis *a, int most, const ct_column 
     }
 }
 
-int write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column)
+void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const bool time = column->kind == CT_COLUMN_TIME && a->lo >= first_day && a->hi <= last_day &&
                       a->hi - a->lo > 4.0 / 86400;
     if (column->kind == CT_COLUMN_CATEGORY) {
@@ -183,9 +184,11 @@ int write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_c
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);
     } else {
-        return write_axis(c, script, 'x', a, most, column->name,
-                          column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
+        {
+            write_axis(c, script, 'x', a, most, column->name,
+                       column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
+            return;
+        }
     }
     write_label(script, 'x', most, column->name, "");
-    return GO_ON;
 }

@@ -3,18 +3,20 @@
 
 #include <stdlib.h>
 
-int band_allocate(ctgp *c, band *b, int64_t n)
+void band_allocate(ctgp *c, band *b, int64_t n)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     *b = (band){ .middle = malloc((size_t)(3 * n) * sizeof *b->middle) };
-    if (!b->middle) return fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+    if (!b->middle) {
+        fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+        return;
+    }
     b->low = b->middle + n, b->high = b->low + n;
-    return GO_ON;
 }
 
-int band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise)
+void band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     ct_device *device = ct_gp_device(gp);
     const ct_transform t = ct_gp_transform(gp);
     double *middle = b->middle + from, *low = b->low + from, *high = b->high + from;
@@ -32,7 +34,7 @@ int band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, con
         low[i] = ct_transform_inverse(t, mean - width);
         high[i] = ct_transform_inverse(t, mean + width);
     }
-    return good ? GO_ON : fail_device(c, device, NULL);
+    if (!good) fail_device(c, device, NULL);
 }
 
 const char *middle_name(const ct_gp *gp) { return ct_gp_transform(gp).kind ? "median" : "mean"; }

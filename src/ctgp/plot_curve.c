@@ -35,31 +35,37 @@ static double finest_step(const ct_gp *gp)
     return step;
 }
 
-static int curve_allocate(ctgp *c, curve *of, int64_t n)
+static void curve_allocate(ctgp *c, curve *of, int64_t n)
 {
+    if (!going(c)) return;
     of->n = n;
     of->x = malloc((size_t)n * sizeof *of->x);
-    if (!of->x) return fail(c, CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
-    return band_allocate(c, &of->y, n);
+    if (!of->x) {
+        fail(c, CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
+        return;
+    }
+    band_allocate(c, &of->y, n);
 }
 
-static int curve_levels(ctgp *c, curve *of, const ct_column *category)
+static void curve_levels(ctgp *c, curve *of, const ct_column *category)
 {
-    int result = curve_allocate(c, of, category->n_levels);
-    for (int64_t i = 0; i < of->n && result == GO_ON; i++) of->x[i] = (double)i;
-    return result;
+    if (!going(c)) return;
+    curve_allocate(c, of, category->n_levels);
+    for (int64_t i = 0; i < of->n && going(c); i++) of->x[i] = (double)i;
 }
 
 /* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
  * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
  * may reach them by spikes. */
-static int curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+static void curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p,
+                        int64_t x_col)
 {
+    if (!going(c)) return;
     double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
     bool regular = wanted <= MOST;
     int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
-    int result = curve_allocate(c, of, regular ? n : n + p->data.n_rows);
-    if (result != GO_ON) return result;
+    curve_allocate(c, of, regular ? n : n + p->data.n_rows);
+    if (!going(c)) return;
     for (int64_t i = 0; i < of->n; i++) {
         double at = (double)i;
         of->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
@@ -67,7 +73,6 @@ static int curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const
                              : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
     }
     if (!regular) qsort(of->x, (size_t)of->n, sizeof *of->x, ascending);
-    return GO_ON;
 }
 
 /* Writes for each column of the picture its highest and lowest middle, in their order, and the band's
@@ -120,24 +125,27 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
 }
 
 /* The points of the curve, or one for each level. */
-static int curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+static void curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
+    if (!going(c)) return;
     const ct_column *input = ct_gp_input(gp, 0);
-    int result =
-        input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, of, input) : curve_place(c, of, gp, x, p, x_col);
-    return result == GO_ON ? band_predict(c, &of->y, 0, gp, of->n, of->x, true) : result;
+    if (input->kind == CT_COLUMN_CATEGORY)
+        curve_levels(c, of, input);
+    else
+        curve_place(c, of, gp, x, p, x_col);
+    band_predict(c, &of->y, 0, gp, of->n, of->x, true);
 }
 
-int write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
+void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const ct_column *input = ct_gp_input(gp, 0);
     const int64_t x_col = ct_table_find(p->data.table, input->name);
     axis x = empty_axis, y = empty_axis;
     points q;
     curve line = { 0 };
-    int result = points_make(c, &q, p->data.n_rows, fates);
-    for (int64_t i = 0; i < q.n && result == GO_ON; i++) {
+    points_make(c, &q, p->data.n_rows, fates);
+    for (int64_t i = 0; i < q.n && going(c); i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.low[i] = q.high[i] = q.y[i];
@@ -145,13 +153,12 @@ int write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fat
         q.x[i] += spread(input, i);
     }
     x = column_axis(input, x.lo, x.hi);
-    if (result == GO_ON) result = write_column_axis(c, script, &x, 7, input);
-    if (result == GO_ON) result = curve_make(c, &line, gp, &x, p, x_col);
-    for (int64_t i = 0; i < line.n && result == GO_ON; i++)
-        cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
+    write_column_axis(c, script, &x, 7, input);
+    curve_make(c, &line, gp, &x, p, x_col);
+    for (int64_t i = 0; i < line.n && going(c); i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
-    if (result == GO_ON) result = write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
-    if (result == GO_ON) {
+    write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
+    if (going(c)) {
         curve_write(script, &line, &x, &y);
         points_write(script, &q, &x, &y);
         write_plot(script, gp, &q);
@@ -159,5 +166,4 @@ int write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fat
     free(line.x);
     free(line.y.middle);
     free(q.x);
-    return result;
 }

@@ -31,11 +31,15 @@ static double most_frequent(const double *values, int64_t n)
     return best;
 }
 
-static int summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
+static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
 {
+    if (!going(c)) return;
     const int64_t rows = p->data.n_rows;
     double *values = malloc((size_t)rows * sizeof *values);
-    if (!values) return fail(c, CODE_MEMORY, "no memory for %lld values", (long long)rows);
+    if (!values) {
+        fail(c, CODE_MEMORY, "no memory for %lld values", (long long)rows);
+        return;
+    }
     e->n = 0;
     for (int64_t j = 0; j < e->d; j++) {
         const ct_column *input = ct_gp_input(gp, j);
@@ -55,7 +59,6 @@ static int summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
         e->n += e->inputs[j].n;
     }
     free(values);
-    return GO_ON;
 }
 
 /* The input at point i of its effect. A curve's points lie at irregular distances, since equal ones could
@@ -67,32 +70,38 @@ static double place(const effect *f, bool category, int64_t i)
     return category ? at : (1 - t) * f->lo + t * f->hi;
 }
 
-static int predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
+static void predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
 {
+    if (!going(c)) return;
     const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
     double *x = malloc((size_t)(f->n * e->d) * sizeof *x); /* (n, d) */
-    if (!x) return fail(c, CODE_MEMORY, "no memory for the effects");
+    if (!x) {
+        fail(c, CODE_MEMORY, "no memory for the effects");
+        return;
+    }
     for (int64_t i = 0; i < f->n; i++) {
         for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
         x[i * e->d + f->input] = place(f, category, i);
     }
-    int result = band_predict(c, &e->y, f->from, gp, f->n, x, false);
+    band_predict(c, &e->y, f->from, gp, f->n, x, false);
     axis range = empty_axis;
-    for (int64_t i = 0; i < f->n && result == GO_ON; i++) cover(&range, e->y.middle[f->from + i]);
+    for (int64_t i = 0; i < f->n && going(c); i++) cover(&range, e->y.middle[f->from + i]);
     f->range = range.hi - range.lo;
     free(x);
-    return result;
 }
 
-static int effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
+static void effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
 {
+    if (!going(c)) return;
     *e = (effects){ .d = ct_gp_dims(gp) };
     e->inputs = malloc((size_t)e->d * sizeof *e->inputs);
-    int result = e->inputs ? summarise(c, e, gp, p) : fail(c, CODE_MEMORY, "no memory for the effects");
-    if (result != GO_ON) return result;
-    result = band_allocate(c, &e->y, e->n);
-    for (int64_t j = 0; j < e->d && result == GO_ON; j++) result = predict_effect(c, e, gp, e->inputs + j);
-    return result;
+    if (e->inputs)
+        summarise(c, e, gp, p);
+    else
+        fail(c, CODE_MEMORY, "no memory for the effects");
+    if (!going(c)) return;
+    band_allocate(c, &e->y, e->n);
+    for (int64_t j = 0; j < e->d && going(c); j++) predict_effect(c, e, gp, e->inputs + j);
 }
 
 /* The widest first. */
@@ -108,13 +117,14 @@ static int by_input(const void *a, const void *b)
     return (p->input > q->input) - (p->input < q->input);
 }
 
-static int write_effect(ctgp *c, FILE *script, const effects *e, const effect *f, const ct_column *input,
-                        const axis *y)
+static void write_effect(ctgp *c, FILE *script, const effects *e, const effect *f, const ct_column *input,
+                         const axis *y)
 {
+    if (!going(c)) return;
     const bool category = input->kind == CT_COLUMN_CATEGORY;
     const axis x = column_axis(input, f->lo, f->hi);
-    int result = write_column_axis(c, script, &x, 4, input);
-    if (result != GO_ON) return result;
+    write_column_axis(c, script, &x, 4, input);
+    if (!going(c)) return;
     fputs("$effect << EOD\n", script);
     for (int64_t i = 0; i < f->n; i++) {
         const int64_t k = f->from + i;
@@ -126,29 +136,27 @@ static int write_effect(ctgp *c, FILE *script, const effects *e, const effect *f
               : "EOD\nplot $effect using 1:3:4 with filledcurves lc rgb '#bcd7ee' notitle, "
                 "$effect using 1:2 with lines lw 2 lc rgb '#1f5f99' notitle\n",
           script);
-    return GO_ON;
 }
 
 /* All panels have one y axis. */
-int write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
+void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     effects e;
     axis y = empty_axis;
-    int result = effects_make(c, &e, gp, p);
+    effects_make(c, &e, gp, p);
     const int64_t shown = e.d < MOST_EFFECTS ? e.d : MOST_EFFECTS;
-    if (result == GO_ON) {
+    if (going(c)) {
         qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
         qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
         for (int64_t i = 0; i < e.n; i++) cover(&y, e.y.low[i]), cover(&y, e.y.high[i]);
         widen(&y, 0.03, 0.03);
         char suffix[32];
         snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
-        result = write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
+        write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
     }
-    for (int64_t j = 0; j < shown && result == GO_ON; j++)
-        result = write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
+    for (int64_t j = 0; j < shown && going(c); j++)
+        write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
     free(e.inputs);
     free(e.y.middle);
-    return result;
 }

@@ -121,16 +121,18 @@ static void converse(int ours[PIPES], const char *script, size_t size, FILE *tak
 }
 
 /* The last line that gnuplot has said is the reason. */
-static int fail_gnuplot(ctgp *c, char *said)
+static void fail_gnuplot(ctgp *c, char *said)
 {
+    if (!going(c)) return;
     const char *reason = "it gives no reason";
     for (char *line = strtok(said, "\r\n"); line; line = strtok(NULL, "\r\n"))
         if (line[strspn(line, " ^")]) reason = line + strspn(line, " ");
-    return fail(c, CODE_IO, "gnuplot failed: %s", reason);
+    fail(c, CODE_IO, "gnuplot failed: %s", reason);
 }
 
-static int run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], int *status)
+static void run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], int *status)
 {
+    if (!going(c)) return;
     int ours[PIPES], its[PIPES], error = open_pipes(ours, its);
     pid_t child;
     if (!error) error = start(&child, its);
@@ -143,26 +145,26 @@ static int run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], int
             if (errno != EINTR) error = errno;
     }
     for (int k = 0; k < PIPES; k++) close_end(&ours[k]);
-    if (error == ENOENT)
-        return fail(c, CODE_UNSUPPORTED, "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
-    return error ? fail(c, CODE_IO, "gnuplot: %s", strerror(error)) : GO_ON;
+    if (error == ENOENT) {
+        fail(c, CODE_UNSUPPORTED, "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
+        return;
+    }
+    if (error) fail(c, CODE_IO, "gnuplot: %s", strerror(error));
 }
 
-int run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes)
+void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes)
 {
     char *said = NULL;
     size_t said_bytes;
     int status = 0;
     FILE *taken[PIPES] = { NULL, open_memstream(picture, bytes), open_memstream(&said, &said_bytes) };
     const bool room = taken[PICTURE] && taken[ERRORS];
-    int result = room ? run(c, script, size, taken, &status) : GO_ON;
+    if (room) run(c, script, size, taken, &status);
     bool whole = room;
     for (int k = PICTURE; k < PIPES; k++)
         if (taken[k] && (ferror(taken[k]) | fclose(taken[k]))) whole = false;
-    if (result == GO_ON && !whole) result = fail(c, CODE_MEMORY, "no memory for the picture");
-    if (result == GO_ON && WIFSIGNALED(status))
-        result = fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
-    if (result == GO_ON && status) result = fail_gnuplot(c, said);
+    if (going(c) && !whole) fail(c, CODE_MEMORY, "no memory for the picture");
+    if (going(c) && WIFSIGNALED(status)) fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
+    if (going(c) && status) fail_gnuplot(c, said);
     free(said);
-    return result;
 }

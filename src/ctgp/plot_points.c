@@ -4,17 +4,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-int points_make(ctgp *c, points *q, int64_t n, const fate *fates)
+void points_make(ctgp *c, points *q, int64_t n, const fate *fates)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(4 * n) * sizeof *q->x) };
     if (!q->x) {
         q->n = 0;
-        return fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+        fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
+        return;
     }
     q->y = q->x + n, q->low = q->y + n, q->high = q->low + n;
     for (int64_t i = 0; i < 4 * n; i++) q->x[i] = NAN;
-    return GO_ON;
 }
 
 /* By fate. */

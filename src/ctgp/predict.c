@@ -26,13 +26,15 @@ static double normal_quantile(double p)
 }
 
 /* Adds a band to bands[0..n), unless one of them has its name. */
-static int add_band(ctgp *c, const char *flag, const char *text, band b, band *bands, int64_t *n)
+static void add_band(ctgp *c, const char *flag, const char *text, band b, band *bands, int64_t *n)
 {
+    if (!going(c)) return;
     for (int64_t i = 0; i < *n; i++)
-        if (!strcmp(bands[i].name, b.name))
-            return fail(c, CODE_USAGE, "%s: '%s' would be a second column %s", flag, text, b.name);
+        if (!strcmp(bands[i].name, b.name)) {
+            fail(c, CODE_USAGE, "%s: '%s' would be a second column %s", flag, text, b.name);
+            return;
+        }
     bands[(*n)++] = b;
-    return GO_ON;
 }
 
 /* Writes p, or 100 p, with the fewest digits, but at least 12, that tell it from any other p. */
@@ -48,23 +50,24 @@ static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
 }
 
 /* Adds the bands of one number in an option's list. A level has two, the ends of its interval. */
-static int add_bands(ctgp *c, const char *flag, const char *text, bool level, band *bands, int64_t *n)
+static void add_bands(ctgp *c, const char *flag, const char *text, bool level, band *bands, int64_t *n)
 {
+    if (!going(c)) return;
     double p = NAN;
     char number[CT_NUMBER_TEXT];
-    int result = parse_share(c, flag, text, &p);
+    parse_share(c, flag, text, &p);
     write_share(p, level, number);
-    for (int side = -1; side <= 1 && result == GO_ON; side += 2) {
+    for (int side = -1; side <= 1 && going(c); side += 2) {
         band b = { .z = level ? side * -normal_quantile(0.5 * (1 - p)) : normal_quantile(p) };
         snprintf(b.name, sizeof b.name, "%s%s", !level ? "q" : side < 0 ? "lower" : "upper", number);
-        if (level || side > 0) result = add_band(c, flag, text, b, bands, n);
+        if (level || side > 0) add_band(c, flag, text, b, bands, n);
     }
-    return result;
 }
 
 /* *bands is malloc'ed, with room for one more. `quantiles` may be NULL. */
-static int read_bands(ctgp *c, const char *levels, const char *quantiles, band **bands, int64_t *n)
+static void read_bands(ctgp *c, const char *levels, const char *quantiles, band **bands, int64_t *n)
 {
+    if (!going(c)) return;
     const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
     char **list[2] = { NULL, NULL };
     int64_t count[2];
@@ -72,12 +75,11 @@ static int read_bands(ctgp *c, const char *levels, const char *quantiles, band *
     *n = 0;
     *bands =
         count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1] + 1) * sizeof **bands);
-    int result = *bands ? GO_ON : fail(c, CODE_MEMORY, "no memory for the intervals");
+    if (!(*bands)) fail(c, CODE_MEMORY, "no memory for the intervals");
     for (int k = 0; k < 2; k++)
-        for (int64_t i = 0; i < count[k] && result == GO_ON; i++)
-            result = add_bands(c, name[k], list[k][i], k == 0, *bands, n);
+        for (int64_t i = 0; i < count[k] && going(c); i++)
+            add_bands(c, name[k], list[k][i], k == 0, *bands, n);
     for (int k = 0; k < 2; k++) free_names(list[k]);
-    return result;
 }
 
 /* With a transform the mean is not the median, which then comes first. */
@@ -113,20 +115,22 @@ static char *column_name(const model_file *m, int64_t j, const char *what)
 }
 
 /* A table that has a column twice could not be read again. */
-static int check_kept(ctgp *c, const text_columns *kept, char *const *columns, int64_t cols)
+static void check_kept(ctgp *c, const text_columns *kept, char *const *columns, int64_t cols)
 {
+    if (!going(c)) return;
     for (int64_t j = 0; j < kept->n; j++)
         for (int64_t i = 0; i < cols; i++)
-            if (!strcmp(kept->names[j], columns[i]))
-                return fail(c, CODE_USAGE,
-                            "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
-                            columns[i]);
-    return GO_ON;
+            if (!strcmp(kept->names[j], columns[i])) {
+                fail(c, CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
+                     columns[i]);
+                return;
+            }
 }
 
-static int write_rows(ctgp *c, const model_file *m, const prediction *p, const text_columns *kept,
-                      const band *bands, int64_t n, const char *out)
+static void write_rows(ctgp *c, const model_file *m, const prediction *p, const text_columns *kept,
+                       const band *bands, int64_t n, const char *out)
 {
+    if (!going(c)) return;
     const int64_t all = ct_table_rows(p->data.table), cols = m->n * (2 + n);
     char **columns = calloc((size_t)cols, sizeof *columns);
     double *rows = malloc((size_t)(cols * all + 1) * sizeof *rows);
@@ -137,14 +141,14 @@ static int write_rows(ctgp *c, const model_file *m, const prediction *p, const t
         good = columns[i];
     }
     for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
-    int result = good ? check_kept(c, kept, columns, cols)
-                      : fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)all);
-    if (result == GO_ON)
-        result = table_write(c, p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
+    if (good)
+        check_kept(c, kept, columns, cols);
+    else
+        fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    table_write(c, p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
     for (int64_t i = 0; i < cols && columns; i++) free(columns[i]);
     free(rows);
     free(columns);
-    return result;
 }
 
 /* Without a target the numbers are null. */
@@ -195,30 +199,30 @@ typedef struct request {
 } request;
 
 /* Predicts all outputs, and reads the table once. */
-static int predict_all(ctgp *c, const model_file *m, const request *r, prediction *p)
+static void predict_all(ctgp *c, const model_file *m, const request *r, prediction *p)
 {
+    if (!going(c)) return;
     source t;
-    int result = source_open(c, &t, m->device, r->paths[1]);
-    for (int64_t j = 0; j < m->n && result == GO_ON; j++)
-        result = prediction_make(c, &p[j], m->gp[j], &t, &r->how);
+    source_open(c, &t, m->device, r->paths[1]);
+    for (int64_t j = 0; j < m->n && going(c); j++) prediction_make(c, &p[j], m->gp[j], &t, &r->how);
     source_close(&t);
-    return result;
 }
 
-static int answer(ctgp *c, request *r)
+static void answer(ctgp *c, request *r)
 {
+    if (!going(c)) return;
     const char *out = r->out ? r->out : "-";
     model_file m;
     prediction *p = NULL;
     text_columns kept = { 0 };
-    int result = model_open(c, &m, r->device_name, r->paths[0], r->output, false);
-    if (result == GO_ON) add_median(m.gp[0], r->bands, &r->n);
-    if (result == GO_ON && !(p = calloc((size_t)m.n, sizeof *p)))
-        result = fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
-    if (result == GO_ON) result = predict_all(c, &m, r, p);
-    if (result == GO_ON) result = frame_keep(c, &p->data, r->keep, &kept);
-    if (result == GO_ON) result = write_rows(c, &m, p, &kept, r->bands, r->n, out);
-    if (result == GO_ON) {
+    model_open(c, &m, r->device_name, r->paths[0], r->output, false);
+    if (going(c)) add_median(m.gp[0], r->bands, &r->n);
+    if (going(c) && !(p = calloc((size_t)m.n, sizeof *p)))
+        fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
+    predict_all(c, &m, r, p);
+    frame_keep(c, &p->data, r->keep, &kept);
+    write_rows(c, &m, p, &kept, r->bands, r->n, out);
+    if (going(c)) {
         frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
         print_scores(&m, p, r->as_json != NULL, is_standard(out) ? stderr : stdout);
     }
@@ -226,10 +230,9 @@ static int answer(ctgp *c, request *r)
     for (int64_t j = 0; j < m.n && p; j++) prediction_free(&p[j]);
     free(p);
     model_close(&m);
-    return result;
 }
 
-int run_predict(ctgp *c, int argc, char **argv)
+void run_predict(ctgp *c, int argc, char **argv)
 {
     const char *levels = NULL, *quantiles = NULL;
     dialect d = { 0 };
@@ -262,13 +265,12 @@ int run_predict(ctgp *c, int argc, char **argv)
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(c, &usage, argc, argv, r.paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &r.how);
-    if (result == GO_ON) result = keep_apart(c, "--out", r.out, "MODEL", r.paths[0]);
-    if (result == GO_ON) result = keep_apart(c, "--out", r.out, "DATA.csv", r.paths[1]);
-    if (result == GO_ON) result = read_bands(c, levels ? levels : "0.95", quantiles, &r.bands, &r.n);
+    parse_arguments(c, &usage, argc, argv, r.paths);
+    parse_dialect(c, &d, &r.how);
+    keep_apart(c, "--out", r.out, "MODEL", r.paths[0]);
+    keep_apart(c, "--out", r.out, "DATA.csv", r.paths[1]);
+    read_bands(c, levels ? levels : "0.95", quantiles, &r.bands, &r.n);
     r.how.texts = r.keep != NULL;
-    if (result == GO_ON) result = answer(c, &r);
+    answer(c, &r);
     free(r.bands);
-    return result;
 }

@@ -155,9 +155,9 @@ static int on_step(void *context, const ct_fit_progress *p)
     return interrupted || w->late;
 }
 
-int watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models)
+void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int starts = how->restarts + 1;
     *w = (watch){ .most = most,
                   .end = most.seconds ? now() + (double)most.seconds : 0,
@@ -168,11 +168,13 @@ int watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n
                   .steps = usual_steps(how),
                   .starts = starts,
                   .iteration = calloc((size_t)models * (size_t)starts, sizeof *w->iteration) };
-    if (!w->iteration) return fail(c, CODE_MEMORY, "no memory for %d starts", models * starts);
+    if (!w->iteration) {
+        fail(c, CODE_MEMORY, "no memory for %d starts", models * starts);
+        return;
+    }
     how->progress = on_step;
     how->context = w;
     catch_signals();
-    return GO_ON;
 }
 
 void watch_end(watch *w) { free(w->iteration); }

@@ -24,7 +24,7 @@ typedef struct watch {
 
 /* Watches searches of n rows by `how`, whose callback it sets, and catches Ctrl-C, SIGTERM and SIGUSR1. GO_ON
  * or CODE_MEMORY. End it in any case. */
-int watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models);
+void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */

@@ -18,28 +18,26 @@ static char **draw_names(int64_t n)
 }
 
 /* Writes a row for each row of the data and a column for each draw, empty where an input is missing. */
-static int write_draws(ctgp *c, const frame *data, const ct_tensor *samples, const char *out)
+static void write_draws(ctgp *c, const frame *data, const ct_tensor *samples, const char *out)
 {
+    if (!going(c)) return;
     int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
     double *drawn = malloc((size_t)(draws * m) * sizeof *drawn);
     double *rows = malloc((size_t)(draws * all) * sizeof *rows);
     char **names = draw_names(draws);
-    int result = GO_ON;
     if (!drawn || !rows || !names) {
-        result =
-            fail(c, CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
+        fail(c, CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
     } else if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) {
-        result = fail_device(c, data->device, NULL);
+        fail_device(c, data->device, NULL);
     } else {
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        result = table_write(c, data->device, NULL, rows, all, draws, (const char *const *)names, out);
+        table_write(c, data->device, NULL, rows, all, draws, (const char *const *)names, out);
     }
     free(drawn);
     free(rows);
     free(names);
-    return result;
 }
 
 /* Adds the noise of each row to the draws of the function. */
@@ -72,24 +70,26 @@ static ct_status add_noise(ct_gp *gp, const ct_tensor *X, const ct_tensor *given
     return s;
 }
 
-static int draw(ctgp *c, ct_gp *gp, const char *path, const ct_csv_options *how, long count, long seed,
-                bool noisy, const char *out)
+static void draw(ctgp *c, const model_file *m, const char *path, const ct_csv_options *how, long count,
+                 long seed, bool noisy, const char *out)
 {
-    ct_device *device = ct_gp_device(gp);
+    if (!going(c)) return;
+    ct_gp *gp = m->gp[0];
+    ct_device *device = m->device;
     frame data = { 0 };
     ct_tensor *X = NULL, *given = NULL, *samples = NULL;
     source t;
-    int result = source_open(c, &t, device, path);
-    if (result == GO_ON) result = frame_inputs(c, &data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
+    source_open(c, &t, device, path);
+    frame_inputs(c, &data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
     source_close(&t);
-    if (result == GO_ON) {
+    if (going(c)) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
             (given && add_noise(gp, X, given, seed, samples)) || ct_gp_untransform(gp, samples))
-            result = fail_device(c, device, NULL);
+            fail_device(c, device, NULL);
     }
-    if (result == GO_ON) result = write_draws(c, &data, samples, out);
-    if (result == GO_ON) {
+    write_draws(c, &data, samples, out);
+    if (going(c)) {
         frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
         FILE *to = is_standard(out) ? stderr : stdout;
         say(to, "samples=%ld of=%s rows=%lld out=%s", count, noisy ? "observations" : "function",
@@ -100,10 +100,9 @@ static int draw(ctgp *c, ct_gp *gp, const char *path, const ct_csv_options *how,
     ct_release(given);
     ct_release(samples);
     frame_close(&data);
-    return result;
 }
 
-int run_sample(ctgp *c, int argc, char **argv)
+void run_sample(ctgp *c, int argc, char **argv)
 {
     const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
                *output = NULL, *paths[2];
@@ -134,17 +133,16 @@ int run_sample(ctgp *c, int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     long count = 1, seed = 0;
-    int result = parse_arguments(c, &usage, argc, argv, paths);
-    if (result == GO_ON) result = parse_dialect(c, &d, &how);
-    if (result == GO_ON) result = parse_whole(c, "--samples", count_text, 1, 1000000, &count);
-    if (result == GO_ON) result = parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
-    if (result == GO_ON && !out) result = fail(c, CODE_USAGE, "--out FILE.csv says where the draws go");
-    if (result == GO_ON) result = keep_apart(c, "--out", out, "MODEL", paths[0]);
-    if (result == GO_ON) result = keep_apart(c, "--out", out, "DATA.csv", paths[1]);
-    if (result != GO_ON) return result;
+    parse_arguments(c, &usage, argc, argv, paths);
+    parse_dialect(c, &d, &how);
+    parse_whole(c, "--samples", count_text, 1, 1000000, &count);
+    parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
+    if (going(c) && !out) fail(c, CODE_USAGE, "--out FILE.csv says where the draws go");
+    keep_apart(c, "--out", out, "MODEL", paths[0]);
+    keep_apart(c, "--out", out, "DATA.csv", paths[1]);
+    if (!going(c)) return;
     model_file m;
-    result = model_open(c, &m, device_name, paths[0], output, true);
-    if (result == GO_ON) result = draw(c, m.gp[0], paths[1], &how, count, seed, noisy != NULL, out);
+    model_open(c, &m, device_name, paths[0], output, true);
+    draw(c, &m, paths[1], &how, count, seed, noisy != NULL, out);
     model_close(&m);
-    return result;
 }

@@ -11,11 +11,12 @@
 /* Further starts of a search whose period has no start. */
 enum { PERIOD_RESTARTS = 4 };
 
-static int no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
+static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
 {
+    if (!going(c)) return;
     char list[1024] = "";
     for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
-    return fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
+    fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
 }
 
 static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
@@ -25,25 +26,31 @@ static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
     return j;
 }
 
-int season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
+void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
 {
-    if (!going(c)) return c->code;
-    if (!name) return GO_ON;
+    if (!going(c)) return;
+    if (!name) return;
     how->season = CT_GP_SEASON_NONE;
-    if (!strcmp(name, "none")) return GO_ON;
+    if (!strcmp(name, "none")) return;
     int64_t j = input_of(name, inputs, d);
     char **names = NULL; /* in quotes, as option_name writes it */
     const int64_t n = j == d ? split_names(name, &names) : 0;
-    if (n < 0) return fail(c, CODE_MEMORY, "no memory for the name of a column");
+    if (n < 0) {
+        fail(c, CODE_MEMORY, "no memory for the name of a column");
+        return;
+    }
     if (n == 1) j = input_of(names[0], inputs, d);
     free_names(names);
-    if (j == d) return no_feature(c, name, inputs, d);
-    if (inputs[j].kind == CT_COLUMN_CATEGORY)
-        return fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time",
-                    name);
+    if (j == d) {
+        no_feature(c, name, inputs, d);
+        return;
+    }
+    if (inputs[j].kind == CT_COLUMN_CATEGORY) {
+        fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
+        return;
+    }
     how->season = CT_GP_SEASON_OF_COLUMN;
     how->season_column = j;
-    return GO_ON;
 }
 
 /* -- periods of a kernel that is given -- */

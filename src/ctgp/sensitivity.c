@@ -6,14 +6,17 @@
 
 enum { SAMPLES = 10000 };
 
-int sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
+void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const int64_t d = ct_gp_dims(gp);
     ct_device *device = ct_gp_device(gp);
     double all;
     *s = (sensitivity){ .first = malloc(3 * (size_t)d * sizeof *s->first) };
-    if (!s->first) return fail(c, CODE_MEMORY, "no memory for %lld features", (long long)d);
+    if (!s->first) {
+        fail(c, CODE_MEMORY, "no memory for %lld features", (long long)d);
+        return;
+    }
     s->total = s->first + d, s->loss = s->total + d;
     ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s->first, s->total);
     if (!status) status = ct_gp_loo_without(gp, NULL, 0, &all);
@@ -24,7 +27,7 @@ int sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
         s->loss[j] = (all - sum) / (double)ct_gp_points(gp);
         if (without == CT_ENOMEM) status = without;
     }
-    return status == CT_ENOMEM ? fail_device(c, device, NULL) : GO_ON;
+    if (status == CT_ENOMEM) fail_device(c, device, NULL);
 }
 
 void sensitivity_free(sensitivity *s) { free(s->first); }

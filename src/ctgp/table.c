@@ -50,25 +50,25 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
     }
 }
 
-int file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size)
+void file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     signals_hold(path);
     const ct_status status = ct_bytes_save(device, path, data, size);
     signals_release();
-    return status ? fail_device(c, device, NULL) : GO_ON;
+    if (status) fail_device(c, device, NULL);
 }
 
-int table_write(ctgp *c, ct_device *device, const text_columns *k, const double *values, int64_t rows,
-                int64_t cols, const char *const *names, const char *out)
+void table_write(ctgp *c, ct_device *device, const text_columns *k, const double *values, int64_t rows,
+                 int64_t cols, const char *const *names, const char *out)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const text_columns none = { 0 };
-    if (ct_group_rank(many())) return GO_ON; /* process 0 writes */
+    if (ct_group_rank(many())) return; /* process 0 writes */
     if (!k) k = &none;
     if (is_standard(out)) {
         print_table(stdout, k, values, rows, cols, names);
-        return GO_ON;
+        return;
     }
     char *text = NULL;
     size_t size = 0;
@@ -76,8 +76,9 @@ int table_write(ctgp *c, ct_device *device, const text_columns *k, const double 
     if (to) print_table(to, k, values, rows, cols, names);
     bool whole = to && !ferror(to);
     if (to && fclose(to)) whole = false;
-    int result = !whole ? fail(c, CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows)
-                        : file_write(c, device, out, text, size);
+    if (!whole)
+        fail(c, CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows);
+    else
+        file_write(c, device, out, text, size);
     free(text);
-    return result;
 }

@@ -3,14 +3,13 @@
 
 #include <math.h>
 
-int transform_settings(ctgp *c, const char *text, ct_transform_kind *kind)
+void transform_settings(ctgp *c, const char *text, ct_transform_kind *kind)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     static const char *const kinds[] = { "none", "log", "logit", "sqrt" };
     int k = 0;
-    const int result = parse_choice(c, "--transform", text, kinds, 4, &k);
+    parse_choice(c, "--transform", text, kinds, 4, &k);
     *kind = (ct_transform_kind)k;
-    return result;
 }
 
 ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype)
@@ -29,9 +28,9 @@ const char *target_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
-int check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
+void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     char number[CT_NUMBER_TEXT];
     double low = INFINITY, high = -INFINITY;
     int64_t bad = -1;
@@ -41,16 +40,16 @@ int check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
         low = fmin(low, y), high = fmax(high, y);
         if (bad < 0 && isnan(ct_transform_value((ct_transform){ .kind = kind }, y))) bad = f->rows[k];
     }
-    if (bad < 0) return GO_ON;
+    if (bad < 0) return;
     const bool percent = kind == CT_TRANSFORM_LOGIT && low > 0 && high > 1 && high < 100;
     const char *remedy = percent ? "divide the column by 100"
                          : kind == CT_TRANSFORM_LOG && low >= 0
                              ? "fit with --transform sqrt, which takes 0, or leave the row out"
                              : "leave the row out, or fit without --transform";
     ct_number_write(ct_table_at(f->table, bad, col), 0, number);
-    return fail(c, CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
-                (long long)ct_table_line(f->table, bad), ct_table_name(f->table, col), number,
-                ct_transform_name(kind), ct_transform_domain(kind), remedy);
+    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
+         (long long)ct_table_line(f->table, bad), ct_table_name(f->table, col), number,
+         ct_transform_name(kind), ct_transform_domain(kind), remedy);
 }
 
 /* -- the hint -------------------------------------------------------------------------------------------- */

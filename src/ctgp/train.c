@@ -20,6 +20,7 @@ static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
 
 static int fail_fit(ctgp *c, const ct_device *device)
 {
+    if (!going(c)) return c->code;
     const char *message = ct_message(device);
     if (ct_last_status(device) != CT_ENOMEM || !strstr(message, "use fewer rows"))
         return fail_device(c, device, NULL);
@@ -27,16 +28,18 @@ static int fail_fit(ctgp *c, const ct_device *device)
 }
 
 /* GO_ON if there is a model to keep. */
-static int conclude(ctgp *c, const watch *w, ct_status status, const ct_device *device, bool kept)
+static void conclude(ctgp *c, const watch *w, ct_status status, const ct_device *device, bool kept)
 {
-    if (!status) return GO_ON;
-    if (status != CT_ESTOPPED) return fail_fit(c, device);
-    if (!kept) return fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
-    if (w->late)
+    if (!going(c)) return;
+    if (!status) return;
+    if (status != CT_ESTOPPED)
+        fail_fit(c, device);
+    else if (!kept)
+        fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
+    else if (w->late)
         note("the %ld s of --time-limit are over; the best model so far is kept", w->most.seconds);
     else
         note("stopped; the best model so far is kept");
-    return GO_ON;
 }
 
 static effort effort_of(const watch *w, const ct_gp *gp)
@@ -49,15 +52,17 @@ static effort effort_of(const watch *w, const ct_gp *gp)
 
 /* -- one output ------------------------------------------------------------------------------------------ */
 
-static int fit_given(ctgp *c, watch *w, ct_gp *gp, const bounds *limits, const ct_fit_options *how, effort *e)
+static void fit_given(ctgp *c, watch *w, ct_gp *gp, const bounds *limits, const ct_fit_options *how,
+                      effort *e)
 {
-    const int result = set_bounds(c, gp, limits);
-    if (result != GO_ON) return result;
+    if (!going(c)) return;
+    set_bounds(c, gp, limits);
+    if (!going(c)) return;
     const ct_status status = ct_gp_fit(gp, how);
     watch_end_line(w);
     *e = effort_of(w, gp);
     if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
-    return conclude(c, w, status, ct_gp_device(gp), e->iterations);
+    conclude(c, w, status, ct_gp_device(gp), e->iterations);
 }
 
 static void tell_widening(const ct_gp_choice *choice, bool given, const ct_device *device)
@@ -72,9 +77,10 @@ static void tell_widening(const ct_gp_choice *choice, bool given, const ct_devic
              choice->widened);
 }
 
-static int choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
-                  const ct_gp_choose_options *how, ct_gp **gp, effort *e)
+static void choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
+                   const ct_gp_choose_options *how, ct_gp **gp, effort *e)
 {
+    if (!going(c)) return;
     const ct_device *device = ct_tensor_device(X);
     ct_gp_choice choice;
     w->choice = &choice;
@@ -93,52 +99,59 @@ static int choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, con
         tell_widening(&choice, options->noise_variances, device);
     }
     w->choice = NULL;
-    return conclude(c, w, status, device, *gp && e->iterations);
+    conclude(c, w, status, device, *gp && e->iterations);
 }
 
-int train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-          const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp, effort *e)
+void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
+           const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
+           effort *e)
 {
-    if (!going(c)) return c->code;
-    watch w;
+    if (!going(c)) {
+        ct_kernel_free(kernel);
+        return;
+    }
+    watch w = { 0 };
     ct_gp_choose_options watched = *how;
     *e = (effort){ 0 };
     *gp = NULL;
-    int result =
-        watch_begin(c, &w, &watched.fit, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
-    if (result != GO_ON)
+    watch_begin(c, &w, &watched.fit, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
+    if (!going(c))
         ct_kernel_free(kernel);
     else if (!kernel)
-        result = choose(c, &w, X, y, options, &watched, gp, e);
+        choose(c, &w, X, y, options, &watched, gp, e);
     else if ((*gp = ct_gp_new(X, y, kernel, options)) != NULL)
-        result = fit_given(c, &w, *gp, limits, &watched.fit, e);
+        fit_given(c, &w, *gp, limits, &watched.fit, e);
     else
-        result = fail_fit(c, ct_tensor_device(X));
+        fail_fit(c, ct_tensor_device(X));
     watch_end(&w);
-    return result;
 }
 
 /* -- outputs with one model ------------------------------------------------------------------------------ */
 
-int train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                  const ct_outputs_options *options, const ct_fit_options *how, patience most, ct_outputs **o,
-                  effort *e)
+void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
+                   const ct_outputs_options *options, const ct_fit_options *how, patience most,
+                   ct_outputs **o, effort *e)
 {
-    if (!going(c)) return c->code;
-    watch w;
+    if (!going(c)) {
+        ct_kernel_free(kernel);
+        return;
+    }
+    watch w = { 0 };
     ct_fit_options watched = *how;
     *e = (effort){ 0 };
-    int result = watch_begin(c, &w, &watched, most, ct_tensor_dim(X, 0), 1);
-    if (result != GO_ON) ct_kernel_free(kernel);
-    *o = result == GO_ON ? ct_outputs_new(X, Y, kernel, options) : NULL;
+    watch_begin(c, &w, &watched, most, ct_tensor_dim(X, 0), 1);
+    if (!going(c)) ct_kernel_free(kernel);
+    *o = going(c) ? ct_outputs_new(X, Y, kernel, options) : NULL;
     ct_gp *whole = ct_outputs_whole(*o);
-    if (result == GO_ON) result = whole ? set_bounds(c, whole, limits) : fail_fit(c, ct_tensor_device(X));
-    if (result == GO_ON) {
+    if (whole)
+        set_bounds(c, whole, limits);
+    else
+        fail_fit(c, ct_tensor_device(X));
+    if (going(c)) {
         const ct_status status = ct_outputs_fit(*o, &watched);
         watch_end_line(&w);
         *e = effort_of(&w, whole);
-        result = conclude(c, &w, status, ct_tensor_device(X), e->iterations);
+        conclude(c, &w, status, ct_tensor_device(X), e->iterations);
     }
     watch_end(&w);
-    return result;
 }

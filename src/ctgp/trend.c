@@ -13,16 +13,15 @@ void read_mean(const char *text, ct_gp_options *options)
     if (options->mean == CT_MEAN_BASIS) options->basis = text;
 }
 
-int check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d)
+void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *text = options->basis;
-    if (!text || text[strspn(text, letters)]) return GO_ON;
+    if (!text || text[strspn(text, letters)]) return;
     for (int64_t j = 0; j < d; j++)
-        if (!strcmp(inputs[j].name, text)) return GO_ON;
-    return fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name",
-                text);
+        if (!strcmp(inputs[j].name, text)) return;
+    fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name", text);
 }
 
 const char *mean_text(const ct_gp *gp, char *text, size_t size)
@@ -37,12 +36,12 @@ const char *mean_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
-int read_trend(ctgp *c, ct_gp *gp, trend *t)
+void read_trend(ctgp *c, ct_gp *gp, trend *t)
 {
-    if (!going(c)) return c->code;
+    if (!going(c)) return;
     const ct_status s = ct_gp_functions(gp) ? ct_gp_coefficients(gp, t->value, t->error) : CT_OK;
     t->count = s ? 0 : ct_gp_functions(gp);
-    return s == CT_ENOMEM ? fail_device(c, ct_gp_device(gp), NULL) : GO_ON;
+    if (s == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
 }
 
 void print_trend(const ct_gp *gp, const trend *t)

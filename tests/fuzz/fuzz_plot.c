@@ -76,7 +76,7 @@ static void go_to_folder(void)
 }
 
 /* Whether a command succeeds. */
-static bool runs(int (*command)(ctgp *c, int argc, char **argv), int argc, char **argv)
+static bool runs(void (*command)(ctgp *c, int argc, char **argv), int argc, char **argv)
 {
     ctgp c = { .code = GO_ON };
     command(&c, argc, argv);
