@@ -2,7 +2,6 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
@@ -11,20 +10,16 @@
 static void read_output(ctgp *c, frame *f, const model_file *m, source *t, const ct_csv_options *how,
                         int64_t j, int64_t *cols, double **y)
 {
-    if (!going(c)) return;
     const ct_gp *gp = m->gp[j];
     const int64_t d = ct_gp_dims(gp);
     frame_model(c, f, gp, t, how, cols);
     frame_needs(c, f, ct_gp_output(gp)->name);
     frame_complete(c, f, cols, d + 1);
+    if (!going(c)) return;
     check_target(c, f, cols[d], ct_gp_transform(gp).kind);
     const int64_t rows = ct_table_rows(f->table);
-    if (going(c) && !*y && !(*y = malloc((size_t)(rows * m->n) * sizeof **y)))
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)rows);
-    for (int64_t i = 0; i < rows && going(c); i++) {
-        const double value = ct_table_at(f->table, i, cols[d]);
-        (*y)[i * m->n + j] = value;
-    }
+    if (!*y) *y = take(c, rows, (size_t)m->n * sizeof **y, "rows");
+    for (int64_t i = 0; i < rows && going(c); i++) (*y)[i * m->n + j] = ct_table_at(f->table, i, cols[d]);
 }
 
 /* Keeps the chosen rows that an output can learn. y: the values of all rows of the table, then of these. */
@@ -51,24 +46,18 @@ static void frame_outputs(ctgp *c, frame *f, const model_file *m, source *t, con
     if (!going(c)) return;
     const int64_t d = ct_gp_dims(m->gp[0]);
     double *y = NULL;
-    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    if (!cols) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = m->n - 1; j >= 0 && going(c); j--) {
-        frame_close(f);
-        read_output(c, f, m, t, how, j, cols, &y);
-    }
-    const int64_t told = going(c) ? cols[d + 1] : -1;
+    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
+    for (int64_t j = m->n - 1; j >= 0; j--) read_output(c, f, m, t, how, j, cols, &y);
+    if (!going(c)) return;
+    const int64_t told = cols[d + 1];
     if (told >= 0) cols[d] = told;
     frame_complete(c, f, cols, told >= 0 ? d + 1 : d);
     if (going(c)) keep_learnable(f, m, y);
     if (going(c) && f->n_rows == 0)
         fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
-    if (going(c)) *X = frame_tensor(f, cols, d, ct_gp_dtype(m->gp[0]));
-    if (going(c)) *Y = ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y);
-    if (going(c) && (!*X || !*Y)) fail_device(c, m->device, NULL);
+    *X = frame_tensor(c, f, cols, d, ct_gp_dtype(m->gp[0]));
+    if (going(c)) *Y = own_tensor(c, m->device, ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y));
     frame_take_noise(c, f, m->gp[0], told, true, noise);
-    free(y);
-    free(cols);
 }
 
 /* -- the command ----------------------------------------------------------------------------------------- */
@@ -96,10 +85,15 @@ static void append(ctgp *c, model_file *m, const char *path, const ct_csv_option
                  (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
         end_output_of_model(c, out);
     }
-    ct_release(X);
-    ct_release(Y);
-    ct_release(noise);
-    frame_close(&data);
+}
+
+static void release_lock(void *lock) { ct_file_lock_give(lock); }
+
+static void take_lock(ctgp *c, ct_device *device, const char *path)
+{
+    ct_file_lock *lock = ct_file_lock_take(device, path);
+    if (lock) own(c, lock, release_lock);
+    if (ct_last_status(device)) fail_device(c, device, NULL);
 }
 
 void run_append(ctgp *c, int argc, char **argv)
@@ -129,18 +123,11 @@ void run_append(ctgp *c, int argc, char **argv)
     if (going(c) && !model_path) fail(c, CODE_USAGE, "--model FILE says where the new model goes");
     keep_apart(c, "--model", model_path, "NEW.csv", paths[1]);
     if (!going(c)) return;
-    ct_device *device = ct_device_open(device_name);
-    ct_file_lock *lock = NULL;
-    model_file m = { 0 };
+    ct_device *device = open_device(c, device_name);
+    model_file m;
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
-    if (is_file(model_path) && !ct_device_status(device)) lock = ct_file_lock_take(device, model_path);
-    if (ct_last_status(device))
-        fail_device(c, device, NULL);
-    else
-        model_open(c, &m, device_name, paths[0], NULL, false);
+    if (going(c) && is_file(model_path)) take_lock(c, device, model_path);
+    model_open(c, &m, device_name, paths[0], NULL, false);
     append(c, &m, paths[1], &how, model_path);
-    model_close(&m);
-    ct_file_lock_give(lock);
-    ct_device_close(device);
 }

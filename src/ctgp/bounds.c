@@ -8,7 +8,6 @@
 
 static void no_parameter(ctgp *c, const ct_gp *gp, const char *flag, const char *name)
 {
-    if (!going(c)) return;
     char list[1024] = "";
     for (int64_t i = 0; i < ct_gp_params(gp); i++) add_name(list, sizeof list, ct_gp_param(gp, i)->name);
     fail(c, CODE_USAGE, "%s: the model has no parameter '%s'; it has %s", flag, name, list);
@@ -51,13 +50,10 @@ static void bound(ctgp *c, ct_gp *gp, const char *flag, bool upper, char *text)
 
 void set_bounds(ctgp *c, ct_gp *gp, const bounds *b)
 {
-    if (!going(c)) return;
     const char *const flag[] = { "--lower", "--upper" }, *const text[] = { b->lower, b->upper };
-    for (int k = 0; k < 2 && going(c); k++) {
+    for (int k = 0; k < 2; k++) {
         char **list = NULL;
-        const int64_t n = text[k] ? split_names(text[k], &list) : 0;
-        if (n < 0) fail(c, CODE_MEMORY, "no memory for the bounds");
-        for (int64_t i = 0; i < n && going(c); i++) bound(c, gp, flag[k], k == 1, list[i]);
-        free_names(list);
+        const int64_t n = text[k] ? split_names(c, text[k], &list) : 0;
+        for (int64_t i = 0; i < n; i++) bound(c, gp, flag[k], k == 1, list[i]);
     }
 }

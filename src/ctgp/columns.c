@@ -33,29 +33,18 @@ static bool take_name(const char **from, char **to)
     return *p;
 }
 
-int64_t split_names(const char *text, char ***list)
+int64_t split_names(ctgp *c, const char *text, char ***list)
 {
     int64_t n = 1;
     for (const char *p = text; *p; p++) n += *p == ',';
-    char *copy = malloc(strlen(text) + 1), **names = malloc((size_t)n * sizeof *names);
-    if (!copy || !names) {
-        free(copy);
-        free(names);
-        return -1;
-    }
+    char *copy = take(c, (int64_t)strlen(text), 1, "letters of names");
+    *list = take(c, n, sizeof **list, "names");
+    if (!going(c)) return 0;
     n = 0;
     do {
-        names[n++] = copy;
+        (*list)[n++] = copy;
     } while (take_name(&text, &copy));
-    *list = names;
     return n;
-}
-
-void free_names(char **list)
-{
-    if (!list) return;
-    free(list[0]);
-    free(list);
 }
 
 const char *option_name(const char *name, char text[OPTION_NAME])
@@ -100,14 +89,11 @@ static void pick_one(ctgp *c, const frame *f, const char *name, pick *picks, int
 
 void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n)
 {
-    if (!going(c)) return;
-    char **names;
-    int64_t count = split_names(text, &names);
+    char **names = NULL;
+    const int64_t count = split_names(c, text, &names);
     *n = 0;
-    *picks = count < 0 ? NULL : malloc((size_t)(count + ct_table_cols(f->table)) * sizeof **picks);
-    if (!(*picks)) fail(c, CODE_MEMORY, "no memory for the names of the columns");
+    *picks = take(c, count + ct_table_cols(f->table), sizeof **picks, "columns");
     for (int64_t i = 0; i < count && going(c); i++) pick_one(c, f, names[i], *picks, n);
-    if (count >= 0) free_names(names);
 }
 
 /* -- their texts ----------------------------------------------------------------------------------------- */
@@ -115,28 +101,19 @@ void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
 void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k)
 {
-    if (!going(c)) return;
     pick *picks = NULL;
     *k = (text_columns){ 0 };
-    if (list) frame_pick(c, f, list, &picks, &k->n);
+    if (!going(c) || !list) return;
     const int64_t rows = ct_table_rows(f->table);
-    k->names = malloc((size_t)(k->n + 1) * sizeof *k->names);
-    k->texts = malloc((size_t)(rows * k->n + 1) * sizeof *k->texts);
-    if (going(c) && (!k->names || !k->texts)) fail(c, CODE_MEMORY, "no memory for the columns to keep");
+    frame_pick(c, f, list, &picks, &k->n);
+    k->names = take(c, k->n, sizeof *k->names, "columns to keep");
+    k->texts = take(c, rows, (size_t)k->n * sizeof *k->texts, "rows to keep");
     for (int64_t j = 0; j < k->n && going(c); j++) {
         k->names[j] =
             picks[j].col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, picks[j].col);
         for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
-        for (int64_t i = 0; i < j && going(c); i++)
+        for (int64_t i = 0; i < j; i++)
             if (picks[i].col == picks[j].col)
                 fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
     }
-    free(picks);
-}
-
-void text_columns_free(text_columns *k)
-{
-    free(k->names);
-    free(k->texts);
-    *k = (text_columns){ 0 };
 }

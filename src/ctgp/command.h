@@ -32,16 +32,16 @@ typedef struct ctgp {
 enum { GO_ON = -1 };
 
 static inline bool going(const ctgp *c) { return c->code == GO_ON; }
-/* Ends the command, with a code of its own unless it has failed before. Returns the command's code. */
-int stop(ctgp *c, int result);
+/* Ends the command without a message, unless it has failed before. */
+void stop(ctgp *c, int result);
 /* Zeroed memory for n things, or NULL after the failure "no memory for 17 rows". The context owns it. */
 void *take(ctgp *c, int64_t n, size_t size, const char *what);
 /* Hands an object to the context. NULL after a failure, or if it is NULL, which is one of memory. */
 void *own(ctgp *c, void *object, void (*release)(void *object));
 /* The same for a tensor; NULL is a failure of its device. */
 ct_tensor *own_tensor(ctgp *c, ct_device *device, ct_tensor *tensor);
-/* Releases all that the context owns, the last first. */
-void give_back(ctgp *c);
+/* Releases what the context owns, the last first, down to what c->owned was before; all for NULL. */
+void give_back(ctgp *c, const owned *until);
 
 /* -- program.c -- */
 
@@ -54,18 +54,17 @@ int program_end(int result);
 
 /* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
 ct_group *many(void);
-/* Begins a command. If only one process can run it, the others end; else they go on and print nothing. GO_ON
- * or a code. */
+/* Begins a command. If only one process can run it, the others end; else they go on and print nothing. */
 void many_begin(ctgp *c, bool together);
 /* Standard error, also in a process that prints nothing else. */
 FILE *many_voice(void);
 /* Keeps the message of a failure for many_end in a process that prints nothing. False in the others. */
 bool many_keep(const char *text);
-/* Ends the command in all processes, also where it failed in one of them alone. Returns the code of all. */
+/* Ends the command in all processes, also where it failed in one of them alone. All get the same code. */
 void many_end(ctgp *c);
 /* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
 void many_device(ctgp *c, const char **name);
-/* Copies bytes from process 0 to all. GO_ON, or the code of a process that has failed. */
+/* Copies bytes from process 0 to all. Fails with the code of a process that has failed. */
 void many_share(ctgp *c, void *data, size_t bytes);
 
 /* -- text.c: what people read --
@@ -78,10 +77,10 @@ void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
 void say_line(const char *format, ...) CT_PRINTF(1, 2);
 /* "ctgp: " and one line on standard error. */
 void note(const char *format, ...) CT_PRINTF(1, 2);
-/* A step's failure: "ctgp: " and one line, if it is the command's first. Returns the command's code. */
-int fail(ctgp *c, int result, const char *format, ...) CT_PRINTF(3, 4);
+/* A step's failure: "ctgp: " and one line, if it is the command's first. */
+void fail(ctgp *c, int result, const char *format, ...) CT_PRINTF(3, 4);
 /* The same for a message of the library, which may have several lines, after `what` (may be NULL). */
-int fail_message(ctgp *c, int result, const char *what, const char *message);
+void fail_message(ctgp *c, int result, const char *what, const char *message);
 
 /* The next character of a text, which it passes; 0 at the end. A byte that is not UTF-8 is taken for
  * Latin-1. */
@@ -113,10 +112,10 @@ typedef struct command {
         "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &(text) \
     }
 
-/* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
+/* Stores the options and the files of a command line. --help ends the command with CODE_OK. */
 void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional);
 
-/* A `text` of NULL leaves *out unchanged. GO_ON or CODE_USAGE. */
+/* Each reads the text of an option, or fails with CODE_USAGE. A `text` of NULL leaves *out unchanged. */
 void parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out);
 /* A number between 0 and 1, neither included. */
 void parse_share(ctgp *c, const char *name, const char *text, double *out);
@@ -127,13 +126,13 @@ void add_name(char *list, size_t size, const char *name);
 
 /* Whether the path leads to a regular file, through links or not. */
 bool is_file(const char *path);
-/* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
+/* Fails with CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument. */
 void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 
 int code_of(ct_status status);
 /* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
-int fail_device(ctgp *c, const ct_device *device, const char *what);
+void fail_device(ctgp *c, const ct_device *device, const char *what);
 /* Ends what goes to standard output. It fails where that could not all be written, to a full disk or a closed
  * pipe. */
 void end_output(ctgp *c);
@@ -190,7 +189,6 @@ typedef struct dialect {
             "a level that the model has not seen: an error unless given, or the prior", &(d).unseen \
     }
 
-/* Into *how. GO_ON or CODE_USAGE. */
 void parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how);
 /* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
  * messages. */

@@ -2,7 +2,6 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A model, and its losses in n rows: squared error and minus the log density. */
@@ -30,11 +29,9 @@ typedef struct verdict {
 
 static void make_room(ctgp *c, side *s, int64_t n)
 {
-    if (!going(c)) return;
     s->n = n;
-    s->square = malloc((size_t)n * sizeof *s->square);
-    s->nlpd = malloc((size_t)n * sizeof *s->nlpd);
-    if (!(s->square && s->nlpd)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    s->square = take(c, n, sizeof *s->square, "rows");
+    s->nlpd = take(c, n, sizeof *s->nlpd, "rows");
 }
 
 /* The losses in all rows of a table; NaN where an input or the target is missing. */
@@ -62,7 +59,6 @@ static void losses_in_table(ctgp *c, side *s, const char *path, const ct_csv_opt
 /* The losses in the rows that the model has learned, each predicted from all others. */
 static void losses_left_out(ctgp *c, side *s)
 {
-    if (!going(c)) return;
     left_out l = { 0 };
     make_room(c, s, ct_gp_points(s->gp));
     left_out_make(c, &l, s->gp, NULL);
@@ -70,10 +66,9 @@ static void losses_left_out(ctgp *c, side *s)
         s->square[i] = l.square[i];
         s->nlpd[i] = -l.rows[3 * i + 2];
     }
-    left_out_free(&l);
 }
 
-/* GO_ON if both models have learned the same targets, in the same order. */
+/* Fails unless both models have learned the same targets, in the same order. */
 static void check_targets(ctgp *c, const side *a, const side *b)
 {
     if (!going(c)) return;
@@ -81,15 +76,14 @@ static void check_targets(ctgp *c, const side *a, const side *b)
     double *x[2] = { NULL, NULL }, *y[2] = { NULL, NULL }, largest = 0;
     bool same = n == ct_gp_points(b->gp);
     if (same) model_rows(c, a->gp, &x[0], &y[0]);
-    if (going(c) && same) model_rows(c, b->gp, &x[1], &y[1]);
+    if (same) model_rows(c, b->gp, &x[1], &y[1]);
     for (int64_t i = 0; i < n && same && going(c); i++) largest = fmax(largest, fabs(y[0][i]));
     for (int64_t i = 0; i < n && same && going(c); i++) same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
-    for (int k = 0; k < 2; k++) free(x[k]), free(y[k]);
-    if (!going(c) || same) return;
-    fail(c, CODE_DATA,
-         "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
-         "give a table to compare them on, ctgp compare A B DATA.csv",
-         a->path, b->path);
+    if (!same)
+        fail(c, CODE_DATA,
+             "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
+             "give a table to compare them on, ctgp compare A B DATA.csv",
+             a->path, b->path);
 }
 
 /* -- the comparison -------------------------------------------------------------------------------------- */
@@ -181,11 +175,9 @@ static void json_verdict(const verdict *v, const side *a, const side *b, bool le
 static void compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_options *how, bool as_json)
 {
     if (!going(c)) return;
-    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0) {
+    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
         fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
              ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
-        return;
-    }
     if (!table) check_targets(c, a, b);
     for (int k = 0; k < 2; k++)
         if (table)
@@ -194,11 +186,10 @@ static void compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_o
             losses_left_out(c, k ? b : a);
     if (!going(c)) return;
     const verdict v = judge(a, b);
-    if (v.n < 2) {
+    if (v.n < 2)
         fail(c, CODE_DATA, "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
              table ? table : a->path, (long long)v.n);
-        return;
-    }
+    if (!going(c)) return;
     (as_json ? json_verdict : print_verdict)(&v, a, b, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);
@@ -206,17 +197,8 @@ static void compare(ctgp *c, side *a, side *b, const char *table, const ct_csv_o
 
 static void open_side(ctgp *c, side *s, const char *device, const char *output)
 {
-    if (!going(c)) return;
     model_open(c, &s->m, device, s->path, output, true);
     if (going(c)) s->gp = s->m.gp[0];
-}
-
-static void release(side *s)
-{
-    prediction_free(&s->p);
-    free(s->square);
-    free(s->nlpd);
-    model_close(&s->m);
 }
 
 void run_compare(ctgp *c, int argc, char **argv)
@@ -249,11 +231,8 @@ void run_compare(ctgp *c, int argc, char **argv)
     if (going(c) && paths[2] && is_stream(paths[2]))
         fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
              is_standard(paths[2]) ? "standard input" : paths[2]);
-    if (!going(c)) return;
     side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
     open_side(c, &a, device, output);
     open_side(c, &b, device, output);
     compare(c, &a, &b, paths[2], &how, as_json != NULL);
-    release(&a);
-    release(&b);
 }

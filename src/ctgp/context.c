@@ -9,10 +9,9 @@ struct owned {
     void (*release)(void *object);
 };
 
-int stop(ctgp *c, int result)
+void stop(ctgp *c, int result)
 {
     if (c->code <= CODE_OK) c->code = result;
-    return c->code;
 }
 
 void *own(ctgp *c, void *object, void (*release)(void *object))
@@ -44,9 +43,9 @@ ct_tensor *own_tensor(ctgp *c, ct_device *device, ct_tensor *tensor)
     return own(c, tensor, release_tensor);
 }
 
-void give_back(ctgp *c)
+void give_back(ctgp *c, const owned *until)
 {
-    while (c->owned) {
+    while (c->owned != until) {
         owned *last = c->owned;
         c->owned = last->before;
         last->release(last->object);

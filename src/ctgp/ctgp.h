@@ -12,7 +12,7 @@ typedef struct bounds {
     const char *lower, *upper;
 } bounds;
 
-/* GO_ON, or CODE_USAGE for what no parameter has. A value outside moves to its bound. */
+/* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
 void set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
 
 /* -- levels.c -- */
@@ -26,7 +26,7 @@ void print_kernels(void);
 
 /* -- season.c -- */
 
-/* --season: the name of an input, none, or NULL. GO_ON or CODE_USAGE. */
+/* --season: the name of an input, none, or NULL. */
 void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
                      ct_gp_choose_options *how);
 /* Sets restarts, with a note, if the kernel has a period without a start. */
@@ -60,8 +60,8 @@ typedef struct patience {
 } patience;
 
 /* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
- * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. Returns
- * GO_ON with *gp, or the code to exit with. */
+ * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far.
+ * *gp is the caller's, also after a failure. */
 void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
            const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
            effort *e);
@@ -91,10 +91,8 @@ typedef struct outliers {
     const char *where; /* "line" or "row"           */
 } outliers;
 
-/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. GO_ON or
- * CODE_MEMORY. Free it in any case. */
+/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. */
 void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f);
-void outliers_free(outliers *o);
 /* One line, where there are such rows. */
 void print_outliers(const outliers *o, const char *heading);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
@@ -109,9 +107,7 @@ typedef struct sensitivity {
     char why[256]; /* why there are none, or "" */
 } sensitivity;
 
-/* Free it in any case. */
 void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed);
-void sensitivity_free(sensitivity *s);
 void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
 void json_sensitivity(json *j, const sensitivity *s, const ct_gp *gp);
@@ -122,7 +118,7 @@ typedef struct column_range {
     double low, high;
 } column_range;
 
-/* Of each input in the model's rows, [d]; free it in any case. GO_ON or a code. */
+/* Of each input in the model's rows, [d]. */
 void read_ranges(ctgp *c, ct_gp *gp, column_range **range);
 /* A parameter's value, with its unit where that is a time: "22.06 days". */
 const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
@@ -146,13 +142,12 @@ typedef struct trend {
     double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
 } trend;
 
-/* GO_ON or CODE_MEMORY. */
 void read_trend(ctgp *c, ct_gp *gp, trend *t);
 /* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
 void print_trend(const ct_gp *gp, const trend *t);
 void json_trend(json *j, const ct_gp *gp, const trend *t);
 
-/* -- the commands; each returns GO_ON for success, or an exit code -- */
+/* -- the commands -- */
 
 void run_fit(ctgp *c, int argc, char **argv);
 void run_predict(ctgp *c, int argc, char **argv);
@@ -162,7 +157,5 @@ void run_loo(ctgp *c, int argc, char **argv);
 void run_compare(ctgp *c, int argc, char **argv);
 void run_sample(ctgp *c, int argc, char **argv);
 void run_append(ctgp *c, int argc, char **argv);
-
-/* "scale * rbf(ard)", ...; into `text`. */
 
 #endif

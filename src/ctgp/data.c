@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void release_table(void *table) { ct_table_free(table); }
+
 void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
                  int64_t n)
 {
@@ -15,6 +17,7 @@ void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, 
     options.label = t->name;
     *f = (frame){ .path = t->name, .device = t->device };
     f->table = ct_csv_parse(t->device, t->data, t->size, &options);
+    if (f->table) f->table = own(c, f->table, release_table);
     if (!f->table && ct_last_status(t->device) == CT_EFORMAT)
         fail(c, CODE_DATA, "%s%s", ct_message(t->device), dialect_remedy(ct_message(t->device)));
     if (!f->table) fail_device(c, t->device, NULL);
@@ -26,13 +29,6 @@ void frame_tell_notes(const frame *f)
     const char *text;
     for (int i = 0; (text = ct_table_note(f->table, i)) != NULL; i++)
         note("%s: %s%s", f->path, text, dialect_remedy(text));
-}
-
-void frame_close(frame *f)
-{
-    ct_table_free(f->table);
-    free(f->rows);
-    *f = (frame){ 0 };
 }
 
 int64_t frame_column(ctgp *c, const frame *f, const char *name)
@@ -48,32 +44,21 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
     return -1;
 }
 
-void frame_needs(ctgp *c, const frame *f, const char *name)
-{
-    if (!going(c)) return;
-    frame_column(c, f, name);
-}
+void frame_needs(ctgp *c, const frame *f, const char *name) { frame_column(c, f, name); }
 
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
     if (!going(c)) return;
     int64_t all = ct_table_rows(f->table);
-    free(f->rows);
+    if (!f->rows) f->rows = take(c, all, sizeof *f->rows, "rows");
     f->n_rows = 0;
-    f->rows = malloc((size_t)all * sizeof *f->rows);
-    if (!f->rows) {
-        fail(c, CODE_MEMORY, "no memory for the indices of %lld rows", (long long)all);
-        return;
-    }
-    for (int64_t i = 0; i < all; i++) {
+    for (int64_t i = 0; i < all && going(c); i++) {
         bool complete = true;
         for (int64_t j = 0; j < n; j++) {
             double value = ct_table_at(f->table, i, cols[j]);
-            if (isinf(value)) {
+            if (isinf(value))
                 fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
                      (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
-                return;
-            }
             complete &= !isnan(value);
         }
         if (complete) f->rows[f->n_rows++] = i;
@@ -87,21 +72,18 @@ void frame_tell_missing(const frame *f, const char *text)
     note(text, all - f->n_rows, all);
 }
 
-ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
+ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
 {
-    ct_tensor *t = ct_empty(f->device, CT_F64, ct_shape2(f->n_rows, n));
-    double *values = malloc((size_t)(f->n_rows * n + 1) * sizeof *values);
-    ct_status status = t ? CT_OK : CT_ENOMEM;
-    if (t && !values)
-        status = ct_device_fail(f->device, CT_ENOMEM, "%s: no memory for %lld rows of %lld columns", f->path,
-                                (long long)f->n_rows, (long long)n);
-    for (int64_t i = 0; i < f->n_rows && !status; i++)
+    if (!going(c)) return NULL;
+    const owned *before = c->owned;
+    double *values = take(c, f->n_rows, (size_t)n * sizeof *values, "rows");
+    for (int64_t i = 0; i < f->n_rows && values; i++)
         for (int64_t j = 0; j < n; j++) values[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
-    if (!status) status = ct_write(t, values, (size_t)(f->n_rows * n) * sizeof *values);
-    free(values);
-    ct_tensor *result = status ? NULL : ct_tensor_cast(t, dtype);
+    ct_tensor *t = values ? ct_from(f->device, CT_F64, ct_shape2(f->n_rows, n), values) : NULL;
+    ct_tensor *cast = t ? ct_tensor_cast(t, dtype) : NULL;
     ct_release(t);
-    return result;
+    give_back(c, before);
+    return own_tensor(c, f->device, cast);
 }
 
 int ascending(const void *a, const void *b)
@@ -125,22 +107,18 @@ static int compare(const void *a, const void *b)
 
 void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n)
 {
+    double *x = take(c, f->n_rows, (size_t)n * sizeof *x, "rows");
+    record *records = take(c, f->n_rows, sizeof *records, "rows");
     if (!going(c)) return;
-    double *x = malloc((size_t)(f->n_rows * n + 1) * sizeof *x);
-    record *records = malloc((size_t)(f->n_rows + 1) * sizeof *records);
-    if (!x || !records)
-        fail(c, CODE_MEMORY, "%s: no memory to compare %lld rows", f->path, (long long)f->n_rows);
-    for (int64_t i = 0; i < f->n_rows && going(c); i++) {
+    for (int64_t i = 0; i < f->n_rows; i++) {
         for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
         records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
     }
-    if (going(c)) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
-    for (int64_t i = 1; i < f->n_rows && going(c); i++)
+    qsort(records, (size_t)f->n_rows, sizeof *records, compare);
+    for (int64_t i = 1; i < f->n_rows; i++)
         if (!memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x))
             fail(c, CODE_DATA,
                  "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell "
                  "apart; use --noise learned",
                  f->path, (long long)records[i - 1].line, (long long)records[i].line);
-    free(x);
-    free(records);
 }

@@ -1,17 +1,7 @@
 /* ctgp fit: a model from a CSV file. */
 #include "fit.h"
 
-#include <stdlib.h>
-
 /* -- one target ------------------------------------------------------------------------------------------ */
-
-void lesson_free(lesson *l)
-{
-    free(l->f.rows);
-    free(l->h.rows);
-    ct_gp_free(l->gp);
-    *l = (lesson){ 0 };
-}
 
 void fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, json *j)
 {
@@ -27,7 +17,6 @@ void fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, 
         fit_json_result(s, &r, j);
     else if (going(c))
         fit_print_result(s, &r);
-    outliers_free(&far);
 }
 
 /* What is fitted, and how. */
@@ -54,11 +43,10 @@ static void fit_rows(ctgp *c, const settings *s, lesson *l, const int64_t *cols,
 {
     if (!going(c)) return;
     const frame *f = &l->f;
-    ct_tensor *X = frame_tensor(f, cols, d, s->dtype),
-              *y = target_tensor(f, cols[d], s->gp.transform, s->dtype), *noise = NULL;
+    ct_tensor *X = frame_tensor(c, f, cols, d, s->dtype),
+              *y = target_tensor(c, f, cols[d], s->gp.transform, s->dtype), *noise = NULL;
     ct_column of_noise = { 0 };
-    if (!X || !y) fail_device(c, f->device, NULL);
-    if (going(c) && noise_column(s->gp.noise, s->noise_name))
+    if (noise_column(s->gp.noise, s->noise_name))
         frame_noise(c, f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
     if (noise) {
         of_noise = *ct_table_column(f->table, cols[d + 1]);
@@ -71,9 +59,6 @@ static void fit_rows(ctgp *c, const settings *s, lesson *l, const int64_t *cols,
     if (c->code == CODE_DATA && p.model.basis && ct_last_status(f->device) == CT_EFORMAT)
         c->code = CODE_USAGE; /* the text of --mean */
     if (going(c) && !s->season && !l->e.seasons) season_hint(l->gp, X, y, s->kernel);
-    ct_release(X);
-    ct_release(y);
-    ct_release(noise);
 }
 
 void fit_learn(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
@@ -111,7 +96,7 @@ static void fit_one(ctgp *c, const settings *s, const frame *f, const int64_t *c
         if (going(c) && s->json) json_end(&j, false);
         end_output_of_model(c, s->model);
     }
-    lesson_free(&l);
+    ct_gp_free(l.gp);
 }
 
 /* -- the file -------------------------------------------------------------------------------------------- */
@@ -123,15 +108,10 @@ static void fit_file(ctgp *c, settings *s, ct_device *device)
     int64_t d = 0, *cols = NULL;
     ct_gp_options options = s->gp;
     fit_read_columns(c, s, device, &f, &cols, &d);
-    ct_column *inputs = malloc((size_t)(d + 1) * sizeof *inputs);
-    if (going(c) && !inputs) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    ct_column *inputs = take(c, d, sizeof *inputs, "columns");
     for (int64_t j = 0; j < d && going(c); j++) inputs[j] = *ct_table_column(f.table, cols[j]);
     options.inputs = inputs;
     (s->n_targets > 1 ? fit_outputs : fit_one)(c, s, &f, cols, d, &options);
-    free(inputs);
-    frame_close(&f);
-    free(cols);
-    free_names(s->targets);
 }
 
 void run_fit(ctgp *c, int argc, char **argv)
@@ -140,12 +120,6 @@ void run_fit(ctgp *c, int argc, char **argv)
     fit_read_settings(c, argc, argv, &s);
     if (!ct_group_rank(many())) fit_check_writable(c, s.model);
     many_device(c, &s.device);
-    if (!going(c)) return;
     s.gp.group = many();
-    ct_device *device = ct_device_open(s.device);
-    if (ct_device_status(device))
-        fail_device(c, device, NULL);
-    else
-        fit_file(c, &s, device);
-    ct_device_close(device);
+    fit_file(c, &s, open_device(c, s.device));
 }

@@ -17,7 +17,7 @@ typedef struct settings {
     bool test_last; /* they are the last ones */
     bool restarts_given;
     long max_rows;  /* 0: all */
-    char **targets; /* [n_targets], of `target`; free_names */
+    char **targets; /* [n_targets], of `target` */
     int64_t n_targets;
     ct_outputs_kind outputs; /* of several */
     long rank;
@@ -25,13 +25,12 @@ typedef struct settings {
     char default_model[4096], noise_name[4096];
 } settings;
 
-/* GO_ON, or the code to exit with. */
 void fit_read_settings(ctgp *c, int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 void fit_check_writable(ctgp *c, const char *path);
 
 /* Finds the settings' targets and reads the table into *f. *cols: the features [*d], the target, the column
- * of the noise or -1, and further targets. Close the frame and free *cols in any case. */
+ * of the noise or -1, and further targets. */
 void fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 /* The place of target j among cols. */
 static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
@@ -41,9 +40,9 @@ typedef struct held {
     int64_t *rows, n; /* as those of a frame */
 } held;
 
-/* Moves rows of the frame to *h, and says so on standard error. Free h->rows in any case. */
+/* Moves rows of the frame to *h, and says so on standard error. */
 void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h);
-/* GO_ON if a model of the frame's rows can be scored on the rows that are held back. */
+/* Fails if a model of the frame's rows cannot be scored on the rows that are held back. */
 void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols,
                     int64_t d);
 /* The model's score on them. */
@@ -78,15 +77,14 @@ void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols
 
 /* -- fit.c -- */
 
-/* What a fit has learned of a target. Free it in any case. */
+/* What a fit has learned of a target. */
 typedef struct lesson {
-    frame f; /* its rows are owned, the table is not */
+    frame f;
     held h;
-    ct_gp *gp;
+    ct_gp *gp; /* owned */
     effort e;
 } lesson;
 
-void lesson_free(lesson *l);
 /* Learns cols[d], with options for its rows. */
 void fit_learn(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
                ct_gp_options options, lesson *l);

@@ -64,8 +64,6 @@ static void list_features(ctgp *c, const settings *s, const frame *f, int64_t no
         note("%s: the first column has no name and counts the rows: it is left out", f->path);
     else if (counts)
         names[(*n)++] = ct_table_name(f->table, 0);
-    free(features);
-    free(drop);
 }
 
 /* If a column has the whole text as its name, it is the only target; else commas separate several. */
@@ -74,32 +72,22 @@ static void find_targets(ctgp *c, settings *s, const frame *f)
     if (!going(c)) return;
     const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
     if (one) {
-        s->targets = malloc(sizeof *s->targets);
+        s->targets = take(c, 1, sizeof *s->targets, "targets");
         s->n_targets = 1;
-        if (s->targets) s->targets[0] = strdup(s->target);
+        if (s->targets) s->targets[0] = own(c, strdup(s->target), free);
     } else {
-        s->n_targets = split_names(s->target, &s->targets);
+        s->n_targets = split_names(c, s->target, &s->targets);
     }
-    if (s->n_targets < 0 || !s->targets || !s->targets[0]) {
-        fail(c, CODE_MEMORY, "no memory for the names of the targets");
-        return;
-    }
-    if (s->n_targets > CT_OUTPUTS_MOST) {
+    if (s->n_targets > CT_OUTPUTS_MOST)
         fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
              CT_OUTPUTS_MOST);
-        return;
-    }
-    if (s->rank > s->n_targets) {
+    if (s->rank > s->n_targets)
         fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
              (long long)s->n_targets);
-        return;
-    }
     for (int64_t j = 0; j < s->n_targets && going(c); j++) {
         frame_needs(c, f, s->targets[j]);
-        if (named((const char *const *)s->targets, j, s->targets[j])) {
+        if (named((const char *const *)s->targets, j, s->targets[j]))
             fail(c, CODE_USAGE, "--target names '%s' twice", s->targets[j]);
-            return;
-        }
     }
 }
 
@@ -158,7 +146,6 @@ static void ask(ctgp *c, const settings *s, const frame *f, const char *by, cons
                 fail(c, CODE_USAGE, "%s names '%s', which is named before", by, name);
         if (!names_target(s, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
     }
-    free(picks);
 }
 
 /* Reads the values of the columns `names`: d features, the targets, and the noise if there is one. */
@@ -167,15 +154,10 @@ static void parse_values(ctgp *c, const settings *s, const source *t, const fram
 {
     if (!going(c)) return;
     int64_t n = 0, n_names = 0;
-    const size_t most = (size_t)(3 * ct_table_cols(header->table) + 2);
-    ct_column *asked = calloc(most, sizeof *asked);
-    const char **wanted = calloc(most, sizeof *wanted);
-    if (!asked || !wanted) {
-        free(asked);
-        free(wanted);
-        fail(c, CODE_MEMORY, "no memory for the names of the columns");
-        return;
-    }
+    const int64_t most = 3 * ct_table_cols(header->table) + 2;
+    ct_column *asked = take(c, most, sizeof *asked, "columns");
+    const char **wanted = take(c, most, sizeof *wanted, "columns");
+    if (!going(c)) return;
     for (int64_t j = 0; j <= d + s->n_targets; j++)
         if (names[j]) wanted[n_names++] = names[j];
     for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = s->targets[j];
@@ -188,8 +170,6 @@ static void parse_values(ctgp *c, const settings *s, const source *t, const fram
     how.columns = asked;
     how.n_columns = n;
     frame_parse(c, f, t, &how, wanted, n_names);
-    free(wanted);
-    free(asked);
 }
 
 /* Why a column of text cannot help to predict; NULL if it may. */
@@ -224,7 +204,6 @@ static void drop_names(ctgp *c, const settings *s, const frame *f, int64_t *cols
         else
             cols[kept++] = cols[j];
     }
-    free(asked);
     for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[*d + j]; /* the targets, the noise */
     *d = kept;
 }
@@ -248,15 +227,12 @@ void fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t
     const char *none = NULL;
     source_open(c, &t, device, s->path);
     frame_parse(c, &header, &t, &s->table, &none, 0);
-    size_t columns = (size_t)ct_table_cols(header.table) + 2;
-    const char **names = calloc(columns, sizeof *names);
-    *cols = calloc(columns, sizeof **cols);
-    if (going(c) && (!names || !*cols)) fail(c, CODE_MEMORY, "no memory for %zu columns", columns);
+    const int64_t columns = ct_table_cols(header.table) + 2;
+    const char **names = take(c, columns, sizeof *names, "columns");
+    *cols = take(c, columns, sizeof **cols, "columns");
     if (going(c) && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
     choose_columns(c, s, &header, names, d);
     parse_values(c, s, &t, &header, names, *d, f);
     find_columns(c, s, f, names, *cols, d);
-    free(names);
-    frame_close(&header);
     source_close(&t);
 }

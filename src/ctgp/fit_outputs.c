@@ -2,14 +2,13 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The columns of target j as if it were the only one. */
-static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *own)
+static void columns_of(const int64_t *cols, int64_t d, int64_t j, int64_t *mine)
 {
-    memcpy(own, cols, (size_t)(d + 2) * sizeof *own);
-    own[d] = cols[fit_place(d, j)];
+    memcpy(mine, cols, (size_t)(d + 2) * sizeof *mine);
+    mine[d] = cols[fit_place(d, j)];
 }
 
 /* Prints what stands before output j. Outputs with one model have its parameters first, in the units of the
@@ -28,50 +27,38 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
     say_line("%s:", s->targets[j]);
 }
 
-/* Keeps the rows that have a value of the target: a joint output learns no others. Free *rows in any case. */
-static void keep_known(ctgp *c, frame *f, int64_t target, int64_t **rows)
+/* Keeps the rows that have a value of the target: a joint output learns no others. */
+static void keep_known(ctgp *c, frame *f, int64_t target)
 {
-    if (!going(c)) return;
-    int64_t kept = 0;
-    *rows = malloc((size_t)f->n_rows * sizeof **rows);
-    if (!*rows) {
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
-        return;
-    }
-    for (int64_t k = 0; k < f->n_rows; k++)
-        if (!isnan(ct_table_at(f->table, f->rows[k], target))) (*rows)[kept++] = f->rows[k];
-    f->rows = *rows, f->n_rows = kept;
+    int64_t kept = 0, *rows = take(c, f->n_rows, sizeof *rows, "rows");
+    for (int64_t k = 0; k < f->n_rows && rows; k++)
+        if (!isnan(ct_table_at(f->table, f->rows[k], target))) rows[kept++] = f->rows[k];
+    f->rows = rows, f->n_rows = kept;
 }
 
-/* Scores and prints output j, whose columns are `own`. */
-static void tell_output(ctgp *c, const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *own,
+/* Scores and prints output j, whose columns are `mine`. */
+static void tell_output(ctgp *c, const settings *s, ct_outputs *o, int64_t j, lesson one, const int64_t *mine,
                         int64_t d, json *to)
 {
-    if (!going(c)) return;
-    int64_t *rows = NULL;
+    const owned *before = c->owned;
     one.gp = ct_outputs_model(o, j);
-    if (one.gp)
-        keep_known(c, &one.f, own[d], &rows);
-    else
-        fail_device(c, ct_outputs_device(o), NULL);
+    if (!one.gp) fail_device(c, ct_outputs_device(o), NULL);
+    keep_known(c, &one.f, mine[d]);
     if (going(c)) begin(s, o, j, to);
-    fit_tell(c, s, &one, own, to);
-    free(rows);
+    fit_tell(c, s, &one, mine, to);
+    give_back(c, before);
 }
 
 /* Scores and prints each output. */
 static void tell(ctgp *c, const settings *s, ct_outputs *o, lesson *l, const int64_t *cols, int64_t d)
 {
-    if (!going(c)) return;
     json to = { .to = stdout };
-    int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
-    if (!own) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    int64_t *mine = take(c, d + 2, sizeof *mine, "columns");
     for (int64_t j = 0; j < s->n_targets && going(c); j++) {
-        columns_of(cols, d, j, own);
-        tell_output(c, s, o, j, l[s->outputs ? 0 : j], own, d, &to);
+        columns_of(cols, d, j, mine);
+        tell_output(c, s, o, j, l[s->outputs ? 0 : j], mine, d, &to);
     }
     if (s->json && going(c)) json_end(&to, true);
-    free(own);
 }
 
 /* Saves the outputs before they are scored. */
@@ -94,19 +81,16 @@ static void learn_each(ctgp *c, const settings *s, const frame *f, const int64_t
 {
     if (!going(c)) return;
     const int64_t p = s->n_targets;
-    int64_t *own = malloc((size_t)(d + 2) * sizeof *own);
-    ct_gp **models = calloc((size_t)p, sizeof *models);
-    if (!(own && models)) fail(c, CODE_MEMORY, "no memory for %lld models", (long long)p);
+    int64_t *mine = take(c, d + 2, sizeof *mine, "columns");
+    ct_gp **models = take(c, p, sizeof *models, "models");
     for (int64_t j = 0; j < p && going(c); j++) {
-        columns_of(cols, d, j, own);
+        columns_of(cols, d, j, mine);
         if (s->patience.progress != PROGRESS_NONE) note("%s", s->targets[j]);
-        fit_learn(c, s, f, own, d, *options, &l[j]);
+        fit_learn(c, s, f, mine, d, *options, &l[j]);
         models[j] = l[j].gp;
     }
     if (going(c) && !(*o = ct_outputs_of(models, p))) fail_device(c, f->device, NULL);
     for (int64_t j = 0; j < p && *o; j++) l[j].gp = NULL; /* the outputs own them */
-    free(models);
-    free(own);
 }
 
 /* A kernel of joint outputs may name the column of the output, which follows the inputs. */
@@ -114,15 +98,11 @@ static void parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, in
                          ct_kernel **kernel)
 {
     if (!going(c)) return;
-    ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
-    if (!columns) {
-        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-        return;
-    }
+    ct_column *columns = take(c, d + 1, sizeof *columns, "columns");
+    if (!columns) return;
     memcpy(columns, inputs, (size_t)d * sizeof *columns);
     columns[d] = (ct_column){ .name = "output", .kind = CT_COLUMN_CATEGORY };
     fit_parse_kernel(c, s, columns, joint ? d + 1 : d, kernel);
-    free(columns);
 }
 
 /* A rough function of the numbers, for each level of the categories. */
@@ -144,30 +124,24 @@ static void learn_all(ctgp *c, const settings *s, const frame *f, const int64_t 
     const bool joint = s->outputs == CT_OUTPUTS_JOINT;
     const int64_t p = s->n_targets;
     ct_outputs_options how = { .kind = s->outputs, .model = *options, .rank = (int)s->rank };
-    int64_t *targets = malloc((size_t)p * sizeof *targets);
-    ct_column *columns = malloc((size_t)p * sizeof *columns);
+    int64_t *targets = take(c, p, sizeof *targets, "outputs");
+    ct_column *columns = take(c, p, sizeof *columns, "outputs");
     ct_fit_options search = s->fit;
     ct_kernel *kernel = NULL;
-    ct_tensor *X = NULL, *Y = NULL;
     l->f = *f;
     l->f.rows = NULL;
-    if (!(targets && columns)) fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)p);
     for (int64_t j = 0; j < p && going(c); j++) {
         targets[j] = cols[fit_place(d, j)];
         columns[j] = *ct_table_column(f->table, targets[j]);
     }
     how.outputs = columns;
     fit_choose_rows(c, s, &l->f, cols, d, p, joint, &l->h, &how.model.rows_of_table);
-    if (going(c) && !(X = frame_tensor(&l->f, cols, d, s->dtype))) fail_device(c, f->device, NULL);
-    if (going(c) && !(Y = frame_tensor(&l->f, targets, p, s->dtype))) fail_device(c, f->device, NULL);
+    ct_tensor *X = frame_tensor(c, &l->f, cols, d, s->dtype),
+              *Y = frame_tensor(c, &l->f, targets, p, s->dtype);
     parse_kernel(c, s, options->inputs, d, joint, &kernel);
     if (going(c) && s->kernel && !s->restarts_given) season_restarts(kernel, &search);
     if (going(c) && !s->kernel) kernel = usual_kernel(options->inputs, d, joint);
     train_outputs(c, X, Y, kernel, &s->limits, &how, &search, s->patience, o, &l->e);
-    ct_release(X);
-    ct_release(Y);
-    free(columns);
-    free(targets);
 }
 
 void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
@@ -183,6 +157,6 @@ void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols
     ct_outputs *o = NULL;
     (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(c, s, f, cols, d, options, l, &o);
     conclude(c, s, o, l, cols, d);
-    for (int64_t j = 0; j < s->n_targets && l; j++) lesson_free(&l[j]);
+    for (int64_t j = 0; j < s->n_targets && l; j++) ct_gp_free(l[j].gp);
     ct_outputs_free(o);
 }

@@ -2,7 +2,6 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Refuses a column whose values are all equal, or equal to the model. */
@@ -39,16 +38,12 @@ static void complete(ctgp *c, frame *f, const int64_t *cols, int64_t d, int64_t 
 {
     if (!going(c)) return;
     const bool noise = cols[d + 1] >= 0;
-    int64_t *wanted = malloc((size_t)(d + 1 + targets) * sizeof *wanted), n = d, kept = 0;
-    if (!wanted) {
-        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-        return;
-    }
+    int64_t *wanted = take(c, d + 1 + targets, sizeof *wanted, "columns"), n = d, kept = 0;
+    if (!wanted) return;
     memcpy(wanted, cols, (size_t)d * sizeof *wanted);
     if (noise) wanted[n++] = cols[d + 1];
     for (int64_t j = 0; j < targets && !missing; j++) wanted[n++] = cols[fit_place(d, j)];
     frame_complete(c, f, wanted, n);
-    free(wanted);
     for (int64_t k = 0; k < f->n_rows && going(c); k++) {
         bool any = !missing;
         for (int64_t j = 0; j < targets && !any; j++)

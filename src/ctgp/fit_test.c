@@ -2,7 +2,6 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Moves the chosen rows k with held_back[k] to *h, or drops them. */
@@ -22,13 +21,10 @@ static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
 static void mark(ctgp *c, ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed,
                  uint64_t stream, bool *marked)
 {
-    if (!going(c)) return;
-    int64_t *order = malloc((size_t)n * sizeof *order);
-    if (!order) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    int64_t *order = take(c, n, sizeof *order, "rows");
     if (!last) rows_shuffled(c, device, n, seed, stream, order);
-    memset(marked, 0, (size_t)n * sizeof *marked);
+    if (going(c)) memset(marked, 0, (size_t)n * sizeof *marked);
     for (int64_t i = 0; i < count && going(c); i++) marked[last ? n - 1 - i : order[i]] = true;
-    free(order);
 }
 
 /* Holds back the share of the rows that --test-fraction or --test-last gives. */
@@ -64,12 +60,10 @@ void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h)
     if (!going(c)) return;
     const bool some = s->max_rows && f->n_rows > s->max_rows;
     if (!(s->test > 0) && !some) return;
-    bool *marked = malloc((size_t)f->n_rows * sizeof *marked);
-    h->rows = malloc((size_t)f->n_rows * sizeof *h->rows);
-    if (!(marked && h->rows)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
-    if (going(c) && s->test > 0) hold_share(c, s, f, marked, h);
-    if (going(c) && s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, marked, h);
-    free(marked);
+    bool *marked = take(c, f->n_rows, sizeof *marked, "rows");
+    h->rows = take(c, f->n_rows, sizeof *h->rows, "rows");
+    if (s->test > 0) hold_share(c, s, f, marked, h);
+    if (s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, marked, h);
 }
 
 void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d)
@@ -89,14 +83,9 @@ void fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_g
     if (!h->n) return;
     prediction p = { .data = *f, .target = cols[d] };
     p.data.rows = h->rows, p.data.n_rows = h->n;
-    ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
-    if (!X) fail_device(c, f->device, NULL);
-    if (going(c) && cols[d + 1] >= 0)
+    ct_tensor *X = frame_tensor(c, &p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
+    if (cols[d + 1] >= 0)
         frame_noise(c, &p.data, cols[d + 1], ct_gp_get_options(gp).noise, noise_name(gp), gp, &noise);
     prediction_fill(c, &p, gp, X, noise);
     if (going(c)) *found = prediction_score(&p);
-    ct_release(X);
-    ct_release(noise);
-    free(p.mean);
-    free(p.std);
 }

@@ -23,30 +23,21 @@ static int by_text(const void *a, const void *b)
 
 void rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
 {
+    double *keys = take(c, n, sizeof *keys, "rows");
+    keyed *rows = take(c, n, sizeof *rows, "rows");
     if (!going(c)) return;
-    ct_tensor *u = ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream);
-    double *keys = malloc((size_t)n * sizeof *keys);
-    keyed *rows = malloc((size_t)n * sizeof *rows);
-    if (!(keys && rows)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
-    if (going(c) && (!u || ct_read(u, keys, (size_t)n * sizeof *keys))) fail_device(c, device, NULL);
-    for (int64_t i = 0; i < n && going(c); i++) rows[i] = (keyed){ keys[i], NULL, i };
-    if (going(c)) qsort(rows, (size_t)n, sizeof *rows, by_key);
-    for (int64_t i = 0; i < n && going(c); i++) order[i] = rows[i].row;
-    ct_release(u);
-    free(keys);
-    free(rows);
+    ct_tensor *u = own_tensor(c, device, ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream));
+    if (u && ct_read(u, keys, (size_t)n * sizeof *keys)) fail_device(c, device, NULL);
+    for (int64_t i = 0; i < n; i++) rows[i] = (keyed){ keys[i], NULL, i };
+    qsort(rows, (size_t)n, sizeof *rows, by_key);
+    for (int64_t i = 0; i < n; i++) order[i] = rows[i].row;
 }
 
 void folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
 {
-    if (!going(c)) return;
-    int64_t *order = malloc((size_t)n * sizeof *order);
-    if (order)
-        rows_shuffled(c, device, n, seed, 0, order);
-    else
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    int64_t *order = take(c, n, sizeof *order, "rows");
+    rows_shuffled(c, device, n, seed, 0, order);
     for (int64_t i = 0; i < n && going(c); i++) fold[order[i]] = i % count;
-    free(order);
 }
 
 void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count)
@@ -54,8 +45,7 @@ void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_
     if (!going(c)) return;
     const int64_t col = frame_column(c, f, column), n = f->n_rows;
     if (col < 0) return;
-    keyed *rows = malloc((size_t)n * sizeof *rows);
-    if (!rows) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    keyed *rows = take(c, n, sizeof *rows, "rows");
     *count = 0;
     for (int64_t i = 0; i < n && going(c); i++) {
         rows[i] = (keyed){ .text = ct_table_text(f->table, f->rows[i], col), .row = i };
@@ -72,5 +62,4 @@ void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_
         fail(c, CODE_DATA,
              "%s: column '%s' is the same in every row: there is no other group to predict it from", f->path,
              column);
-    free(rows);
 }

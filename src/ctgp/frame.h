@@ -57,29 +57,26 @@ void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, 
                  int64_t n);
 /* Prints the notes on the table on standard error. */
 void frame_tell_notes(const frame *f);
-void frame_close(frame *f);
-/* Index of the column, or -1 after a message that lists the columns. */
+/* Index of the column, or -1 after a failure with CODE_DATA, whose message lists the columns. */
 int64_t frame_column(ctgp *c, const frame *f, const char *name);
-/* GO_ON where there is such a column, else CODE_DATA after that message. */
+/* Fails likewise where there is no such column. */
 void frame_needs(ctgp *c, const frame *f, const char *name);
-/* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
+/* Chooses the rows without a missing value in `cols`. CODE_DATA where a value is infinite. */
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
 /* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
 void frame_tell_missing(const frame *f, const char *text);
-/* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
-ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
+/* The chosen rows of `cols`, (n_rows, n), which the context owns; NULL after a failure. */
+ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
 /* Numbers, for qsort and bsearch. */
 int ascending(const void *a, const void *b);
-/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
- * CODE_MEMORY. */
+/* Fails with CODE_DATA where two chosen rows agree in all of `cols`, with their lines in the message. */
 void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
 
 /* -- columns.c: columns by names and patterns -- */
 
-/* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
- * around a name are left out. A name in quotes may hold commas and, doubled, quotes. */
-int64_t split_names(const char *text, char ***list);
-void free_names(char **list);
+/* Splits "a,b,c" at the commas into *list; the number of names, or 0 after a failure. Blanks around a name
+ * are left out. A name in quotes may hold commas and, doubled, quotes. */
+int64_t split_names(ctgp *c, const char *text, char ***list);
 
 enum { OPTION_NAME = 256 };
 /* A name as it can be pasted into the shell behind --drop, in quotes if it needs them; `name` itself if it is
@@ -91,14 +88,13 @@ typedef struct pick {
     bool exact; /* by its own name, not by a pattern */
 } pick;
 
-/* The columns that such a list names, in its order (free *picks in any case). A name that no column has
+/* The columns that such a list names, in its order A name that no column has
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n);
 
 /* The texts of the columns that such a list names, in every row; no column for NULL. The table was read with
- * ct_csv_options.texts. Free *k in any case. */
+ * ct_csv_options.texts. */
 void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k);
-void text_columns_free(text_columns *k);
 
 /* -- folds.c: which rows are left out together -- */
 

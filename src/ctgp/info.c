@@ -2,7 +2,6 @@
 #include "info.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 /* What a command line asks for. */
 typedef struct telling {
@@ -14,28 +13,23 @@ typedef struct telling {
 /* Describes one output. `text`: the table, if there is one. */
 static void tell(ctgp *c, ct_gp *gp, bool factor, const telling *w, source *text, json *j)
 {
-    if (!going(c)) return;
+    const owned *before = c->owned;
     ct_gp_numerics q;
     frame table = { 0 };
     facts of = { .gp = gp, .factor = factor, .nlml = ct_gp_nlml_value(gp), .sensitive = w->features };
     const ct_status inspected = ct_gp_inspect(gp, &q);
     of.numerics = inspected ? NULL : &q;
-    if (inspected == CT_ENOMEM)
-        fail_device(c, ct_gp_device(gp), NULL);
-    else
-        read_trend(c, gp, &of.t);
+    if (inspected == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
+    read_trend(c, gp, &of.t);
     read_ranges(c, gp, &of.range);
-    if (going(c) && w->table) frame_learned(c, &table, gp, text, &w->how);
+    if (w->table) frame_learned(c, &table, gp, text, &w->how);
     outliers_find(c, &of.far, gp, w->table ? &table : NULL);
-    if (going(c) && w->features) sensitivity_make(c, &of.each, gp, w->seed);
+    if (w->features) sensitivity_make(c, &of.each, gp, w->seed);
     if (going(c) && w->json)
         info_json(&of, j);
     else if (going(c))
         info_print(&of);
-    free(of.range);
-    outliers_free(&of.far);
-    frame_close(&table);
-    sensitivity_free(&of.each);
+    give_back(c, before);
 }
 
 /* Describes the outputs one after the other, or as "outputs": [...] */
@@ -86,10 +80,8 @@ void run_info(ctgp *c, int argc, char **argv)
     parse_arguments(c, &usage, argc, argv, paths);
     parse_dialect(c, &d, &t.how);
     parse_whole(c, "--seed", seed_text, 0, LONG_MAX, &seed);
-    if (!going(c)) return;
     t.table = paths[1], t.features = features, t.seed = (uint64_t)seed, t.json = as_json;
     model_file m;
     model_open(c, &m, NULL, paths[0], output, false);
     tell_all(c, &m, &t);
-    model_close(&m);
 }

@@ -2,18 +2,13 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void read_ranges(ctgp *c, ct_gp *gp, column_range **range)
 {
-    if (!going(c)) return;
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     double *x = NULL, *y = NULL;
-    *range = malloc((size_t)d * sizeof **range);
-    if (*range)
-        model_rows(c, gp, &x, &y);
-    else
-        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    *range = take(c, d, sizeof **range, "columns");
+    model_rows(c, gp, &x, &y);
     for (int64_t j = 0; j < d && going(c); j++) {
         column_range r = { INFINITY, -INFINITY };
         for (int64_t i = 0; i < n; i++) {
@@ -22,8 +17,6 @@ void read_ranges(ctgp *c, ct_gp *gp, column_range **range)
         }
         (*range)[j] = r;
     }
-    free(x);
-    free(y);
 }
 
 const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])

@@ -11,11 +11,11 @@ void model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
     const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
     const size_t rows = (size_t)n * sizeof(double), all = (size_t)d * rows;
     ct_device *device = ct_gp_device(gp);
+    *x = take(c, n, (size_t)d * sizeof **x, "rows of the model");
+    *y = take(c, n, sizeof **y, "rows of the model");
+    if (!going(c)) return;
     ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
-    *x = malloc(all);
-    *y = malloc(rows);
-    if (!(*x && *y)) fail(c, CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
-    if (going(c) && (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows)))
+    if (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows))
         fail_device(c, device, NULL);
     ct_release(X);
     ct_release(Y);
@@ -45,7 +45,7 @@ static void find_largest(known *m)
         m->largest[m->d] *= fmax(1, fabs(log(m->largest[m->d])) / 16);
 }
 
-/* Allocates columns and magnitudes. Free it in any case. */
+/* Allocates columns and magnitudes. */
 static void known_begin(ctgp *c, known *m, const ct_gp *gp)
 {
     if (!going(c)) return;
@@ -54,9 +54,8 @@ static void known_begin(ctgp *c, known *m, const ct_gp *gp)
                   .n = ct_gp_points(gp),
                   .d = d,
                   .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                  .largest = malloc((size_t)(d + 1) * sizeof *m->largest),
-                  .cols = malloc((size_t)(d + 2) * sizeof *m->cols) };
-    if (!(m->largest && m->cols)) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+                  .largest = take(c, d + 1, sizeof *m->largest, "columns"),
+                  .cols = take(c, d + 2, sizeof *m->cols, "columns") };
 }
 
 static void known_read(ctgp *c, known *m, ct_gp *gp)
@@ -64,14 +63,6 @@ static void known_read(ctgp *c, known *m, ct_gp *gp)
     if (!going(c)) return;
     model_rows(c, gp, &m->x, &m->y);
     if (going(c)) find_largest(m);
-}
-
-static void known_free(known *m)
-{
-    free(m->x);
-    free(m->y);
-    free(m->largest);
-    free(m->cols);
 }
 
 static double value_of(const known *m, int64_t i, int64_t j)
@@ -116,7 +107,6 @@ void frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options
     frame_complete(c, f, m.cols, m.d + 1);
     known_read(c, &m, gp);
     match(c, f, &m);
-    known_free(&m);
 }
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
@@ -194,10 +184,9 @@ void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
     const char *noise = noise_column(o.noise, noise_name(gp));
     known m;
     known_begin(c, &m, gp);
-    keyed *sorted = malloc((size_t)m.n * sizeof *sorted);
-    *fates = calloc((size_t)f->n_rows, sizeof **fates); /* ROW_UNSEEN */
-    if (going(c) && !(sorted && *fates))
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    if (!going(c)) return;
+    keyed *sorted = take(c, m.n, sizeof *sorted, "rows");
+    *fates = take(c, f->n_rows, sizeof **fates, "rows"); /* ROW_UNSEEN */
     for (int64_t j = 0; j <= m.d && going(c); j++)
         m.cols[j] = ct_table_find(f->table, (j < m.d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
     if (going(c) && m.cols[m.d] >= 0) {
@@ -206,6 +195,4 @@ void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
         if (going(c)) mark_learned(f, &m, sorted, *fates);
         if (going(c)) mark_held(f, &m, o.rows_of_table, *fates);
     }
-    known_free(&m);
-    free(sorted);
 }

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Row i from part: mean and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
  * gives sigmas, as y less the mean would lose digits. */
@@ -17,36 +16,30 @@ static void take_row(left_out *l, int64_t i, ct_transform t, const double part[3
     l->square[i] = t.kind ? (y - row[0]) * (y - row[0]) : l->sigmas[i] * l->sigmas[i] * part[1];
 }
 
-ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold)
+ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
 {
     enum { MEAN, VARIANCE, DENSITY, Y, PARTS };
-    ct_device *device = ct_gp_device(gp);
-    const size_t n = (size_t)ct_gp_points(gp);
+    const int64_t n = ct_gp_points(gp);
     ct_tensor *part[PARTS] = { NULL };
-    double *x = malloc(PARTS * n * sizeof *x);
-    *l = (left_out){ .n = (int64_t)n, .rows = malloc(5 * n * sizeof *l->rows) };
-    ct_status s = CT_OK;
-    if (!x || !l->rows) s = ct_device_fail(device, CT_ENOMEM, "no memory for %zu predictions", n);
-    for (int k = 0; k < PARTS && !s; k++)
-        if (!(part[k] = ct_empty(device, CT_F64, ct_shape1(l->n)))) s = ct_last_status(device);
-    if (!s)
-        s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
-                 : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
+    double *x = take(c, n, PARTS * sizeof *x, "predictions");
+    *l = (left_out){ .n = n, .rows = take(c, n, 5 * sizeof *l->rows, "predictions") };
+    for (int k = 0; k < PARTS && going(c); k++)
+        part[k] = own_tensor(c, ct_gp_device(gp), ct_empty(ct_gp_device(gp), CT_F64, ct_shape1(n)));
+    if (!going(c)) return CT_ENOMEM;
+    l->square = l->rows + 3 * n, l->sigmas = l->square + n;
+    ct_status s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
+                       : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
     if (!s) s = ct_gp_data(gp, NULL, part[Y]);
-    for (size_t k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, n * sizeof *x);
-    if (!s) l->square = l->rows + 3 * n, l->sigmas = l->square + n;
-    for (size_t i = 0; i < n && !s; i++)
-        take_row(l, (int64_t)i, ct_gp_transform(gp), (double[]){ x[i], x[n + i], x[2 * n + i] },
-                 x[3 * n + i]);
-    for (int k = 0; k < PARTS; k++) ct_release(part[k]);
-    free(x);
+    for (int k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n && !s; i++)
+        take_row(l, i, ct_gp_transform(gp), (double[]){ x[i], x[n + i], x[2 * n + i] }, x[3 * n + i]);
     return s;
 }
 
 void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
 {
     if (!going(c)) return;
-    if (left_out_read(l, gp, fold)) fail_device(c, ct_gp_device(gp), NULL);
+    if (left_out_read(c, l, gp, fold)) fail_device(c, ct_gp_device(gp), NULL);
     for (int64_t i = 0; i < l->n && going(c); i++)
         if (!isfinite(l->square[i]) || !isfinite(l->rows[3 * i + 1]))
             fail(c, CODE_NUMERIC,
@@ -54,8 +47,6 @@ void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
                  "as its %s is so uncertain: leave the row out, or fit without --transform",
                  (long long)i + 1, ct_gp_output(gp)->name, ct_transform_name(ct_gp_transform(gp).kind));
 }
-
-void left_out_free(left_out *l) { free(l->rows); }
 
 typedef struct task {
     const char *path, *table, *out, *by, *json;
@@ -67,19 +58,11 @@ typedef struct task {
 
 static void choose_folds(ctgp *c, task *t, ct_gp *gp)
 {
-    if (!going(c)) return;
     const int64_t n = ct_gp_points(gp);
-    if (!t->folds && !t->by) return;
-    if (t->folds > n) {
-        fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
-        return;
-    }
+    if (!going(c) || (!t->folds && !t->by)) return;
+    if (t->folds > n) fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
     t->n_folds = t->folds;
-    t->fold = malloc((size_t)n * sizeof *t->fold);
-    if (!t->fold) {
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)n);
-        return;
-    }
+    t->fold = take(c, n, sizeof *t->fold, "rows");
     if (t->by)
         folds_by(c, &t->data, t->by, t->fold, &t->n_folds);
     else
@@ -89,23 +72,15 @@ static void choose_folds(ctgp *c, task *t, ct_gp *gp)
 /* With the table, its line stands before each row. */
 static void write_rows(ctgp *c, const task *t, ct_device *device, const left_out *l)
 {
-    if (!going(c)) return;
     static const char *const columns[] = { "line", "mean", "std", "log_density" };
-    if (!t->table) {
-        table_write(c, device, NULL, l->rows, l->n, 3, columns + 1, t->out);
-        return;
+    const int first = t->table ? 0 : 1, cols = 4 - first;
+    double *rows = take(c, l->n, 4 * sizeof *rows, "rows");
+    for (int64_t i = 0; i < l->n && rows; i++) {
+        double *row = rows + i * cols;
+        if (t->table) row[0] = (double)ct_table_line(t->data.table, t->data.rows[i]);
+        for (int k = 0; k < 3; k++) row[1 - first + k] = l->rows[3 * i + k];
     }
-    double *rows = malloc(4 * (size_t)l->n * sizeof *rows);
-    if (!rows) {
-        fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l->n);
-        return;
-    }
-    for (int64_t i = 0; i < l->n; i++) {
-        rows[4 * i] = (double)ct_table_line(t->data.table, t->data.rows[i]);
-        for (int k = 0; k < 3; k++) rows[4 * i + 1 + k] = l->rows[3 * i + k];
-    }
-    table_write(c, device, NULL, rows, l->n, 4, columns, t->out);
-    free(rows);
+    table_write(c, device, NULL, rows, l->n, cols, columns + first, t->out);
 }
 
 typedef struct loo_score {
@@ -150,6 +125,7 @@ static void json_loo(json *j, const task *t, loo_score s, const char *target, bo
 static void leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *text, json *j)
 {
     if (!going(c)) return;
+    const owned *before = c->owned;
     ct_gp *gp = m->gp[k];
     left_out l = { 0 };
     if (t->table) frame_learned(c, &t->data, gp, text, &t->how);
@@ -165,10 +141,8 @@ static void leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *
         else
             print_loo(t, score_of(&l), target, optimised, j->to);
     }
-    left_out_free(&l);
-    frame_close(&t->data);
-    free(t->fold);
     t->fold = NULL;
+    give_back(c, before);
 }
 
 static void leave_out_all(ctgp *c, task *t, const model_file *m)
@@ -234,9 +208,7 @@ void run_loo(ctgp *c, int argc, char **argv)
     if (going(c) && t.by && !t.table)
         fail(c, CODE_USAGE, "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s",
              t.by);
-    if (!going(c)) return;
     model_file m;
     model_open(c, &m, device_name, t.path, output, t.out != NULL);
     leave_out_all(c, &t, &m);
-    model_close(&m);
 }

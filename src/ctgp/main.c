@@ -49,7 +49,7 @@ static void run(ctgp *c, const entry *e, int argc, char **argv)
 {
     many_begin(c, e->together);
     if (going(c)) e->run(c, argc, argv);
-    give_back(c);
+    give_back(c, NULL);
     many_end(c);
 }
 

@@ -11,9 +11,8 @@ void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_opt
 {
     if (!going(c)) return;
     int64_t d = ct_gp_dims(gp);
-    const char **names = malloc((size_t)(d + 2) * sizeof *names);
-    ct_column *columns = malloc((size_t)(d + 2) * sizeof *columns);
-    if (!(names && columns)) fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    const char **names = take(c, d + 2, sizeof *names, "columns");
+    ct_column *columns = take(c, d + 2, sizeof *columns, "columns");
     for (int64_t j = 0; j <= d && going(c); j++) {
         columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
         names[j] = columns[j].name;
@@ -30,8 +29,6 @@ void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_opt
     for (int64_t j = 0; j < d && going(c); j++) cols[j] = frame_column(c, f, names[j]);
     for (int64_t j = d; j <= d + 1 && going(c); j++)
         cols[j] = names[j] ? ct_table_find(f->table, names[j]) : -1;
-    free(columns);
-    free(names);
 }
 
 void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
@@ -40,17 +37,13 @@ void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, boo
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     const char *name = noise_name(gp), *column = noise_column(kind, name);
     const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
-    if (by_row && column && col >= 0) {
-        frame_noise(c, f, col, kind, name, gp, noise);
-        return;
-    }
     if (!by_row) return;
-    if (!required) {
+    if (column && col >= 0)
+        frame_noise(c, f, col, kind, name, gp, noise);
+    else if (!required)
         note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
              column ? ", " : "", column ? column : "");
-        return;
-    }
-    if (column)
+    else if (column)
         frame_needs(c, f, column);
     else
         fail(c, CODE_DATA, "the model does not say which column holds the noise");
@@ -61,24 +54,20 @@ void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_op
 {
     if (!going(c)) return;
     int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
-    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
-    if (cols)
-        frame_model(c, f, gp, t, how, cols);
-    else
-        fail(c, CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (going(c) && y) frame_needs(c, f, ct_gp_output(gp)->name);
-    const int64_t target = going(c) ? cols[d] : -1, told = going(c) ? cols[d + 1] : -1;
+    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
+    frame_model(c, f, gp, t, how, cols);
+    if (y) frame_needs(c, f, ct_gp_output(gp)->name);
+    if (!going(c)) return;
+    const int64_t target = cols[d], told = cols[d + 1];
     if (noise && told >= 0) cols[used++] = told;
     frame_complete(c, f, cols, used);
-    if (going(c) && y) check_target(c, f, target, ct_gp_transform(gp).kind);
+    if (y) check_target(c, f, target, ct_gp_transform(gp).kind);
     if (going(c) && f->n_rows == 0)
         fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
              y ? "column that the model uses" : "input column");
-    if (going(c)) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
-    if (going(c) && y) *y = target_tensor(f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
-    if (going(c) && (!*X || (y && !*y))) fail_device(c, f->device, NULL);
-    if (going(c) && noise) frame_take_noise(c, f, gp, told, y != NULL, noise);
-    free(cols);
+    *X = frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
+    if (y) *y = target_tensor(c, f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
+    if (noise) frame_take_noise(c, f, gp, told, y != NULL, noise);
 }
 
 /* Rows that are predicted at a time. */
@@ -142,51 +131,35 @@ static void check_moments(ctgp *c, const prediction *p, const char *target)
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
     if (!going(c)) return;
-    ct_tensor *mean = NULL, *variance = NULL, *noise = NULL;
-    int64_t m = p->data.n_rows;
-    size_t bytes = (size_t)m * sizeof(double);
+    ct_device *device = p->data.device;
+    const int64_t m = p->data.n_rows;
+    const size_t bytes = (size_t)m * sizeof(double);
     p->transform = ct_gp_transform(gp);
-    p->mean = malloc(bytes);
-    p->std = malloc(bytes);
-    double *added = malloc(bytes);
-    if (!p->mean || !p->std || !added) fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)m);
-    if (going(c)) {
-        mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        noise = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        if (!mean || !variance || !noise || predict_rows(gp, X, mean, variance) ||
-            ct_gp_noise_at(gp, X, given, noise) || ct_read(mean, p->mean, bytes) ||
-            ct_read(variance, p->std, bytes) || ct_read(noise, added, bytes))
-            fail_device(c, p->data.device, NULL);
-    }
+    p->mean = take(c, m, sizeof(double), "predictions");
+    p->std = take(c, m, sizeof(double), "predictions");
+    const owned *before = c->owned;
+    double *added = take(c, m, sizeof(double), "predictions");
+    ct_tensor *part[3] = { NULL };
+    for (int k = 0; k < 3 && going(c); k++)
+        part[k] = own_tensor(c, device, ct_empty(device, CT_F64, ct_shape1(m)));
+    if (!going(c)) return;
+    if (predict_rows(gp, X, part[0], part[1]) || ct_gp_noise_at(gp, X, given, part[2]) ||
+        ct_read(part[0], p->mean, bytes) || ct_read(part[1], p->std, bytes) || ct_read(part[2], added, bytes))
+        fail_device(c, device, NULL);
     for (int64_t i = 0; i < m && going(c); i++) p->std[i] = sqrt(p->std[i] + added[i]);
     check_moments(c, p, ct_gp_output(gp)->name);
-    free(added);
-    ct_release(mean);
-    ct_release(variance);
-    ct_release(noise);
+    give_back(c, before);
 }
 
 void prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
 {
-    if (!going(c)) return;
-    *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *noise = NULL;
+    *p = (prediction){ .target = -1 };
     frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
-    if (going(c)) {
-        p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
-        if (p->target >= 0) check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
-    }
+    if (!going(c)) return;
+    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
+    if (p->target >= 0) check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
     prediction_fill(c, p, gp, X, noise);
-    ct_release(X);
-    ct_release(noise);
-}
-
-void prediction_free(prediction *p)
-{
-    frame_close(&p->data);
-    free(p->mean);
-    free(p->std);
 }
 
 static double target_at(const prediction *p, int64_t i)

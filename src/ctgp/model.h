@@ -42,10 +42,10 @@ void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, 
 /* What --transform says; none for NULL. */
 void transform_settings(ctgp *c, const char *text, ct_transform_kind *kind);
 /* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
-ct_tensor *target_tensor(const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
+ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
 /* "log(y)", the function of the target that the model has learned; into `text`. */
 const char *target_text(const ct_gp *gp, char *text, size_t size);
-/* GO_ON where the transform takes every value of the chosen rows in column `col`, else CODE_DATA. */
+/* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
 /* Suggests the log on standard error, if the target is positive and skewed. */
 void tell_skewed(const frame *f, int64_t col);
@@ -56,14 +56,17 @@ void tell_skewed(const frame *f, int64_t col);
 typedef struct model_file {
     const char *path;
     ct_device *device;
-    ct_outputs *outputs; /* owned; NULL for a model over many processes */
-    ct_gp *single;       /* owned; that model */
-    ct_gp **gp;          /* [n], borrowed */
+    ct_outputs *outputs; /* NULL for a model over many processes */
+    ct_gp *single;       /* that model */
+    ct_gp **gp;          /* [n] */
     int64_t n;
     bool several; /* the file has more than one output */
     bool joint;   /* they learn from each other */
     bool factor;  /* the file has their factor */
 } model_file;
+
+/* A device, which the context owns; NULL, or one with a message, after a failure. */
+ct_device *open_device(ctgp *c, const char *name);
 
 /* The option of every command that reads a model. */
 #define OUTPUT_OPTION(text)                                                               \
@@ -71,10 +74,9 @@ typedef struct model_file {
         "--output", "NAME", "which of the model's outputs, where it has several", &(text) \
     }
 
-/* `output` NULL: all of them; with `one` there must be one. Close it in any case. */
+/* `output` NULL: all of them; with `one` there must be one. */
 void model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
                 bool one);
-void model_close(model_file *m);
 /* Says on standard error what leave-one-out means for joint outputs. */
 void tell_joint(const model_file *m);
 
@@ -107,7 +109,6 @@ void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, cons
  * standard deviations of z. */
 void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
 double prediction_quantile(const prediction *p, int64_t i, double q);
-void prediction_free(prediction *p);
 
 /* Over the rows with a target. */
 typedef struct score {
@@ -127,7 +128,7 @@ void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* -- learned.c: the rows of a table that a model has learned -- */
 
-/* The model's inputs (n, d) and targets [n], malloc'ed; free *x and *y in any case. */
+/* The model's inputs (n, d) and targets [n], */
 void model_rows(ctgp *c, ct_gp *gp, double **x, double **y);
 /* Parses a table and chooses the rows of the model, in the model's order, which is that of the table.
  * CODE_DATA where the table does not have all of them. */
@@ -141,7 +142,7 @@ typedef enum fate {
 
 /* What the fit did with each chosen row. A row is learned if it agrees with one of the model, in any order.
  * Another row is held back if it is among the first rows_of_table complete ones, and most of the model's rows
- * are there. malloc'ed; free *fates in any case. */
+ * are there. */
 void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates);
 
 /* -- loo.c -- */
@@ -152,11 +153,9 @@ typedef struct left_out {
     double *square, *sigmas; /* [n]: (y - mean)²; how many standard deviations from it, as z */
 } left_out;
 
-/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
- * any case. */
+/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. */
 void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold);
 /* The same without a message. */
-ct_status left_out_read(left_out *l, ct_gp *gp, const int64_t *fold);
-void left_out_free(left_out *l);
+ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold);
 
 #endif

@@ -70,13 +70,12 @@ void noise_text(const ct_gp *gp, char *text, size_t size)
 /* -- the column's numbers -------------------------------------------------------------------------------- */
 
 /* Refuses chosen row k, with its place. */
-static int refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *format, const char *value)
+static void refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *format, const char *value)
 {
-    if (!going(c)) return c->code;
     char why[256];
     snprintf(why, sizeof why, format, value);
-    return fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
-                (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
+    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
+         (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
 }
 
 /* A level as the table writes it. */
@@ -114,15 +113,11 @@ static void check_levels(ctgp *c, const frame *f, int64_t col, const double *lev
     if (!going(c)) return;
     const int64_t n = f->n_rows;
     int64_t count = n > 0;
-    double *x = malloc((size_t)(n + 1) * sizeof *x);
-    if (!x) {
-        fail(c, CODE_MEMORY, "no memory for %lld levels", (long long)n);
-        return;
-    }
+    double *x = take(c, n, sizeof *x, "levels");
+    if (!x) return;
     memcpy(x, levels, (size_t)n * sizeof *x);
     qsort(x, (size_t)n, sizeof *x, ascending);
     for (int64_t i = 1; i < n; i++) count += x[i] != x[i - 1];
-    free(x);
     if (2 * count <= n) return;
     fail(c, CODE_DATA,
          "%s: column '%s' has %lld levels in %lld rows: a noise for each takes two rows of it, at least",
@@ -135,8 +130,7 @@ void frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const c
     if (!going(c)) return;
     char number[CT_NUMBER_TEXT];
     const bool levels = kind == CT_NOISE_BY_LEVEL, square = behind(name, deviations) && !levels;
-    double *x = malloc((size_t)(f->n_rows + 1) * sizeof *x);
-    if (!x) fail(c, CODE_MEMORY, "no memory for the noise of %lld rows", (long long)f->n_rows);
+    double *x = take(c, f->n_rows, sizeof *x, "rows of noise");
     for (int64_t k = 0; k < f->n_rows && going(c); k++) {
         x[k] = ct_table_at(f->table, f->rows[k], col) + 0.0; /* no -0 */
         ct_number_write(x[k], 0, number);
@@ -151,9 +145,7 @@ void frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const c
         if (square) x[k] *= x[k];
     }
     if (going(c) && levels && !gp) check_levels(c, f, col, x);
-    if (going(c) && !(*noise = ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x)))
-        fail_device(c, f->device, NULL);
-    free(x);
+    if (going(c)) *noise = own_tensor(c, f->device, ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x));
 }
 
 void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, ct_gp_noise kind,
@@ -163,20 +155,15 @@ void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, 
     ct_tensor *noise = NULL;
     if (kind != CT_NOISE_BY_LEVEL) {
         frame_noise(c, held, col, kind, name, NULL, &noise);
-        ct_release(noise);
         return;
     }
-    const size_t n = (size_t)learned->n_rows;
-    double *x = malloc((n + 1) * sizeof *x);
-    if (!x) {
-        fail(c, CODE_MEMORY, "no memory for %zu levels", n);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) x[k] = ct_table_at(learned->table, learned->rows[k], col);
-    qsort(x, n, sizeof *x, ascending);
+    const int64_t n = learned->n_rows;
+    double *x = take(c, n, sizeof *x, "levels");
+    if (!x) return;
+    for (int64_t k = 0; k < n; k++) x[k] = ct_table_at(learned->table, learned->rows[k], col);
+    qsort(x, (size_t)n, sizeof *x, ascending);
     for (int64_t k = 0; k < held->n_rows && going(c); k++) {
         const double level = ct_table_at(held->table, held->rows[k], col);
-        if (!bsearch(&level, x, n, sizeof *x, ascending)) unknown_level(c, held, k, col);
+        if (!bsearch(&level, x, (size_t)n, sizeof *x, ascending)) unknown_level(c, held, k, col);
     }
-    free(x);
 }

@@ -20,57 +20,53 @@ static void choose_outputs(ctgp *c, model_file *m, const char *output, bool one)
     if (one && !output && all > 1)
         fail(c, CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
     m->n = output || one ? 1 : all;
-    m->gp = malloc((size_t)m->n * sizeof *m->gp);
-    if (!m->gp) fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m->n);
+    m->gp = take(c, m->n, sizeof *m->gp, "outputs");
     for (int64_t j = 0; j < m->n && going(c); j++)
         if (!(m->gp[j] = ct_outputs_model(m->outputs, chosen + j))) fail_device(c, m->device, NULL);
+}
+
+static void release_device(void *device) { ct_device_close(device); }
+static void release_outputs(void *outputs) { ct_outputs_free(outputs); }
+static void release_gp(void *gp) { ct_gp_free(gp); }
+
+ct_device *open_device(ctgp *c, const char *name)
+{
+    ct_device *device = going(c) ? own(c, ct_device_open(name), release_device) : NULL;
+    if (device && ct_device_status(device)) fail_device(c, device, NULL);
+    return device;
 }
 
 void model_open(ctgp *c, model_file *m, const char *device_name, const char *path, const char *output,
                 bool one)
 {
-    if (!going(c)) return;
     *m = (model_file){ .path = path, .n = 1 };
     many_device(c, &device_name);
+    m->device = open_device(c, device_name);
     if (!going(c)) return;
-    m->device = ct_device_open(device_name);
-    if (ct_device_status(m->device)) {
-        fail_device(c, m->device, NULL);
-        return;
-    }
     if (many())
         m->single = ct_gp_load_for(m->device, path, many());
     else
         m->outputs = ct_outputs_load(m->device, path);
-    if (many() && !m->single && strstr(ct_message(m->device), "ct_outputs_load")) {
+    if (many() && !m->single && strstr(ct_message(m->device), "ct_outputs_load"))
         fail(c, CODE_UNSUPPORTED, "%s has several outputs, which are for one process: leave mpirun out",
              path);
-        return;
-    }
-    if (!m->single && !m->outputs) {
-        fail_device(c, m->device, NULL);
-        return;
-    }
+    if (!m->single && !m->outputs) fail_device(c, m->device, NULL);
+    if (!going(c)) return;
     if (m->outputs) {
+        m->outputs = own(c, m->outputs, release_outputs);
         choose_outputs(c, m, output, one);
         return;
     }
+    m->single = own(c, m->single, release_gp);
+    if (!going(c)) return;
     m->gp = &m->single;
     m->factor = ct_gp_has_factor(m->single);
-    if (!output || !strcmp(output, ct_gp_output(m->single)->name)) return;
-    fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
+    if (output && strcmp(output, ct_gp_output(m->single)->name) != 0)
+        fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", path, output, ct_gp_output(m->single)->name);
 }
 
 void tell_joint(const model_file *m)
 {
     if (m->joint)
         note("%s: a value is predicted from all others, those of the other outputs in its row, too", m->path);
-}
-
-void model_close(model_file *m)
-{
-    if (m->outputs) free(m->gp);
-    ct_outputs_free(m->outputs);
-    ct_gp_free(m->single);
-    ct_device_close(m->device);
 }

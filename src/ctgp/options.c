@@ -19,11 +19,11 @@ int code_of(ct_status status)
 }
 
 /* If the device has no message, ctgp itself lacked memory. */
-int fail_device(ctgp *c, const ct_device *device, const char *what)
+void fail_device(ctgp *c, const ct_device *device, const char *what)
 {
     ct_status status = ct_last_status(device);
-    return fail_message(c, status ? code_of(status) : CODE_MEMORY, what,
-                        status ? ct_message(device) : "out of memory");
+    fail_message(c, status ? code_of(status) : CODE_MEMORY, what,
+                 status ? ct_message(device) : "out of memory");
 }
 
 void end_output(ctgp *c)

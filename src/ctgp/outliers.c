@@ -17,23 +17,18 @@ void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
 {
     if (!going(c)) return;
     left_out l;
-    const ct_status known = left_out_read(&l, gp, NULL);
+    const ct_status known = left_out_read(c, &l, gp, NULL);
+    if (known == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
     *o =
-        (outliers){ .count = -1, .list = malloc((size_t)l.n * sizeof *o->list), .where = f ? "line" : "row" };
-    if (!(o->list)) fail(c, CODE_MEMORY, "no memory for %lld rows", (long long)l.n);
-    if (going(c) && known == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
-    if (going(c) && !known) {
-        o->count = 0;
-        for (int64_t i = 0; i < l.n; i++) {
-            const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
-            if (l.sigmas[i] > FAR) o->list[o->count++] = (outlier){ place, l.sigmas[i] };
-        }
-        qsort(o->list, (size_t)o->count, sizeof *o->list, by_size);
+        (outliers){ .count = -1, .list = take(c, l.n, sizeof *o->list, "rows"), .where = f ? "line" : "row" };
+    if (!going(c) || known) return;
+    o->count = 0;
+    for (int64_t i = 0; i < l.n; i++) {
+        const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
+        if (l.sigmas[i] > FAR) o->list[o->count++] = (outlier){ place, l.sigmas[i] };
     }
-    left_out_free(&l);
+    qsort(o->list, (size_t)o->count, sizeof *o->list, by_size);
 }
-
-void outliers_free(outliers *o) { free(o->list); }
 
 void print_outliers(const outliers *o, const char *heading)
 {

@@ -106,21 +106,17 @@ void run_plot(ctgp *c, int argc, char **argv)
         fail(c, CODE_USAGE, "--out: '%s' ends neither in .svg nor in .png", out);
     keep_apart(c, "--out", out, "MODEL", paths[0]);
     keep_apart(c, "--out", out, "DATA.csv", paths[1]);
-    if (!going(c)) return;
     model_file m;
-    source t = { 0 };
-    prediction p = { 0 };
+    source t;
+    prediction p;
     fate *fates = NULL;
-    ct_gp *gp = NULL;
     model_open(c, &m, device_name, paths[0], output, true);
+    if (!going(c)) return;
+    ct_gp *gp = m.gp[0];
     source_open(c, &t, m.device, paths[1]);
-    if (going(c)) gp = m.gp[0];
     prediction_make(c, &p, gp, &t, &how);
     source_close(&t);
     frame_fates(c, &p.data, gp, &fates);
     draw(c, gp, paths[0], &p, fates, out, png);
     if (going(c)) say_line("picture=%s", out);
-    free(fates);
-    prediction_free(&p);
-    model_close(&m);
 }

@@ -47,11 +47,11 @@ void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_
 typedef struct points {
     int64_t n;
     const fate *fates;  /* [n] */
-    double *x, *y;      /* [n], one allocation, as all four */
+    double *x, *y;      /* [n] */
     double *low, *high; /* the ends of a bar; y for no bar */
 } points;
 
-/* All values NaN. Free x in any case. */
+/* All values NaN. */
 void points_make(ctgp *c, points *q, int64_t n, const fate *fates);
 /* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
@@ -66,7 +66,7 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
 
 /* What is drawn of a distribution: its middle and the ends of its 95 % interval. */
 typedef struct band {
-    double *middle, *low, *high; /* [n], one allocation, that of middle */
+    double *middle, *low, *high; /* [n] */
 } band;
 
 /* Room for n. */

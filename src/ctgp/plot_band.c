@@ -1,16 +1,11 @@
 /* ctgp plot: the middle of a prediction and the ends of its interval. */
 #include "plot.h"
 
-#include <stdlib.h>
-
 void band_allocate(ctgp *c, band *b, int64_t n)
 {
     if (!going(c)) return;
-    *b = (band){ .middle = malloc((size_t)(3 * n) * sizeof *b->middle) };
-    if (!b->middle) {
-        fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
-        return;
-    }
+    *b = (band){ .middle = take(c, n, 3 * sizeof *b->middle, "points of a picture") };
+    if (!b->middle) return;
     b->low = b->middle + n, b->high = b->low + n;
 }
 

@@ -39,11 +39,7 @@ static void curve_allocate(ctgp *c, curve *of, int64_t n)
 {
     if (!going(c)) return;
     of->n = n;
-    of->x = malloc((size_t)n * sizeof *of->x);
-    if (!of->x) {
-        fail(c, CODE_MEMORY, "no memory for %lld points of a curve", (long long)n);
-        return;
-    }
+    of->x = take(c, n, sizeof *of->x, "points of a curve");
     band_allocate(c, &of->y, n);
 }
 
@@ -163,7 +159,4 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
         points_write(script, &q, &x, &y);
         write_plot(script, gp, &q);
     }
-    free(line.x);
-    free(line.y.middle);
-    free(q.x);
 }

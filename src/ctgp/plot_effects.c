@@ -35,11 +35,8 @@ static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
 {
     if (!going(c)) return;
     const int64_t rows = p->data.n_rows;
-    double *values = malloc((size_t)rows * sizeof *values);
-    if (!values) {
-        fail(c, CODE_MEMORY, "no memory for %lld values", (long long)rows);
-        return;
-    }
+    double *values = take(c, rows, sizeof *values, "values");
+    if (!values) return;
     e->n = 0;
     for (int64_t j = 0; j < e->d; j++) {
         const ct_column *input = ct_gp_input(gp, j);
@@ -58,7 +55,6 @@ static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
         };
         e->n += e->inputs[j].n;
     }
-    free(values);
 }
 
 /* The input at point i of its effect. A curve's points lie at irregular distances, since equal ones could
@@ -74,11 +70,8 @@ static void predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
 {
     if (!going(c)) return;
     const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
-    double *x = malloc((size_t)(f->n * e->d) * sizeof *x); /* (n, d) */
-    if (!x) {
-        fail(c, CODE_MEMORY, "no memory for the effects");
-        return;
-    }
+    double *x = take(c, f->n, (size_t)e->d * sizeof *x, "points of an effect"); /* (n, d) */
+    if (!x) return;
     for (int64_t i = 0; i < f->n; i++) {
         for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
         x[i * e->d + f->input] = place(f, category, i);
@@ -87,19 +80,14 @@ static void predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
     axis range = empty_axis;
     for (int64_t i = 0; i < f->n && going(c); i++) cover(&range, e->y.middle[f->from + i]);
     f->range = range.hi - range.lo;
-    free(x);
 }
 
 static void effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
 {
     if (!going(c)) return;
     *e = (effects){ .d = ct_gp_dims(gp) };
-    e->inputs = malloc((size_t)e->d * sizeof *e->inputs);
-    if (e->inputs)
-        summarise(c, e, gp, p);
-    else
-        fail(c, CODE_MEMORY, "no memory for the effects");
-    if (!going(c)) return;
+    e->inputs = take(c, e->d, sizeof *e->inputs, "effects");
+    summarise(c, e, gp, p);
     band_allocate(c, &e->y, e->n);
     for (int64_t j = 0; j < e->d && going(c); j++) predict_effect(c, e, gp, e->inputs + j);
 }
@@ -157,6 +145,4 @@ void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
     }
     for (int64_t j = 0; j < shown && going(c); j++)
         write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
-    free(e.inputs);
-    free(e.y.middle);
 }

@@ -123,7 +123,6 @@ static void converse(int ours[PIPES], const char *script, size_t size, FILE *tak
 /* The last line that gnuplot has said is the reason. */
 static void fail_gnuplot(ctgp *c, char *said)
 {
-    if (!going(c)) return;
     const char *reason = "it gives no reason";
     for (char *line = strtok(said, "\r\n"); line; line = strtok(NULL, "\r\n"))
         if (line[strspn(line, " ^")]) reason = line + strspn(line, " ");

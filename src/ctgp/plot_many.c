@@ -65,5 +65,4 @@ void write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const 
     write_observed(c, script, name, &q);
     write_residuals(c, script, name, &q);
     write_effects(c, script, gp, p);
-    free(q.x);
 }

@@ -2,17 +2,13 @@
 #include "plot.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void points_make(ctgp *c, points *q, int64_t n, const fate *fates)
 {
     if (!going(c)) return;
-    *q = (points){ .n = n, .fates = fates, .x = malloc((size_t)(4 * n) * sizeof *q->x) };
-    if (!q->x) {
-        q->n = 0;
-        fail(c, CODE_MEMORY, "no memory for %lld points of a picture", (long long)n);
-        return;
-    }
+    *q = (points){ .n = n, .fates = fates, .x = take(c, n, 4 * sizeof *q->x, "points of a picture") };
+    if (!q->x) q->n = 0;
+    if (!q->x) return;
     q->y = q->x + n, q->low = q->y + n, q->high = q->low + n;
     for (int64_t i = 0; i < 4 * n; i++) q->x[i] = NAN;
 }

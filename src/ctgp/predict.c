@@ -2,7 +2,6 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
@@ -64,22 +63,18 @@ static void add_bands(ctgp *c, const char *flag, const char *text, bool level, b
     }
 }
 
-/* *bands is malloc'ed, with room for one more. `quantiles` may be NULL. */
+/* *bands has room for one more. `quantiles` may be NULL. */
 static void read_bands(ctgp *c, const char *levels, const char *quantiles, band **bands, int64_t *n)
 {
-    if (!going(c)) return;
     const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
     char **list[2] = { NULL, NULL };
-    int64_t count[2];
-    for (int k = 0; k < 2; k++) count[k] = text[k] ? split_names(text[k], &list[k]) : 0;
-    *n = 0;
-    *bands =
-        count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1] + 1) * sizeof **bands);
-    if (!(*bands)) fail(c, CODE_MEMORY, "no memory for the intervals");
+    int64_t count[2] = { 0, 0 };
     for (int k = 0; k < 2; k++)
-        for (int64_t i = 0; i < count[k] && going(c); i++)
-            add_bands(c, name[k], list[k][i], k == 0, *bands, n);
-    for (int k = 0; k < 2; k++) free_names(list[k]);
+        if (text[k]) count[k] = split_names(c, text[k], &list[k]);
+    *n = 0;
+    *bands = take(c, 2 * count[0] + count[1] + 1, sizeof **bands, "intervals");
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < count[k]; i++) add_bands(c, name[k], list[k][i], k == 0, *bands, n);
 }
 
 /* With a transform the mean is not the median, which then comes first. */
@@ -105,11 +100,11 @@ static void fill_rows(const prediction *p, const band *bands, int64_t n, int64_t
 }
 
 /* Columns of several outputs begin with the output's name. */
-static char *column_name(const model_file *m, int64_t j, const char *what)
+static char *column_name(ctgp *c, const model_file *m, int64_t j, const char *what)
 {
     const char *name = m->n > 1 ? ct_gp_output(m->gp[j])->name : "";
     const size_t size = strlen(name) + strlen(what) + 2;
-    char *text = malloc(size);
+    char *text = take(c, (int64_t)size, 1, "letters of a name");
     if (text) snprintf(text, size, "%s%s%s", name, m->n > 1 ? "_" : "", what);
     return text;
 }
@@ -117,14 +112,11 @@ static char *column_name(const model_file *m, int64_t j, const char *what)
 /* A table that has a column twice could not be read again. */
 static void check_kept(ctgp *c, const text_columns *kept, char *const *columns, int64_t cols)
 {
-    if (!going(c)) return;
-    for (int64_t j = 0; j < kept->n; j++)
+    for (int64_t j = 0; j < kept->n && going(c); j++)
         for (int64_t i = 0; i < cols; i++)
-            if (!strcmp(kept->names[j], columns[i])) {
+            if (!strcmp(kept->names[j], columns[i]))
                 fail(c, CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
                      columns[i]);
-                return;
-            }
 }
 
 static void write_rows(ctgp *c, const model_file *m, const prediction *p, const text_columns *kept,
@@ -132,23 +124,15 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
 {
     if (!going(c)) return;
     const int64_t all = ct_table_rows(p->data.table), cols = m->n * (2 + n);
-    char **columns = calloc((size_t)cols, sizeof *columns);
-    double *rows = malloc((size_t)(cols * all + 1) * sizeof *rows);
-    bool good = columns && rows;
-    for (int64_t i = 0; i < cols && good; i++) {
+    char **columns = take(c, cols, sizeof *columns, "columns");
+    double *rows = take(c, all, (size_t)cols * sizeof *rows, "predictions");
+    for (int64_t i = 0; i < cols && going(c); i++) {
         const int64_t k = i % (2 + n);
-        columns[i] = column_name(m, i / (2 + n), k == 0 ? "mean" : k == 1 ? "std" : bands[k - 2].name);
-        good = columns[i];
+        columns[i] = column_name(c, m, i / (2 + n), k == 0 ? "mean" : k == 1 ? "std" : bands[k - 2].name);
     }
-    for (int64_t j = 0; j < m->n && good; j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
-    if (good)
-        check_kept(c, kept, columns, cols);
-    else
-        fail(c, CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    for (int64_t j = 0; j < m->n && going(c); j++) fill_rows(&p[j], bands, n, cols, rows + j * (2 + n));
+    check_kept(c, kept, columns, cols);
     table_write(c, p->data.device, kept, rows, all, cols, (const char *const *)columns, out);
-    for (int64_t i = 0; i < cols && columns; i++) free(columns[i]);
-    free(rows);
-    free(columns);
 }
 
 /* Without a target the numbers are null. */
@@ -210,26 +194,19 @@ static void predict_all(ctgp *c, const model_file *m, const request *r, predicti
 
 static void answer(ctgp *c, request *r)
 {
-    if (!going(c)) return;
     const char *out = r->out ? r->out : "-";
     model_file m;
-    prediction *p = NULL;
-    text_columns kept = { 0 };
+    text_columns kept;
     model_open(c, &m, r->device_name, r->paths[0], r->output, false);
-    if (going(c)) add_median(m.gp[0], r->bands, &r->n);
-    if (going(c) && !(p = calloc((size_t)m.n, sizeof *p)))
-        fail(c, CODE_MEMORY, "no memory for %lld outputs", (long long)m.n);
+    prediction *p = take(c, m.n, sizeof *p, "outputs");
+    if (!going(c)) return;
+    add_median(m.gp[0], r->bands, &r->n);
     predict_all(c, &m, r, p);
     frame_keep(c, &p->data, r->keep, &kept);
     write_rows(c, &m, p, &kept, r->bands, r->n, out);
-    if (going(c)) {
-        frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
-        print_scores(&m, p, r->as_json != NULL, is_standard(out) ? stderr : stdout);
-    }
-    text_columns_free(&kept);
-    for (int64_t j = 0; j < m.n && p; j++) prediction_free(&p[j]);
-    free(p);
-    model_close(&m);
+    if (!going(c)) return;
+    frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
+    print_scores(&m, p, r->as_json != NULL, is_standard(out) ? stderr : stdout);
 }
 
 void run_predict(ctgp *c, int argc, char **argv)
@@ -272,5 +249,4 @@ void run_predict(ctgp *c, int argc, char **argv)
     read_bands(c, levels ? levels : "0.95", quantiles, &r.bands, &r.n);
     r.how.texts = r.keep != NULL;
     answer(c, &r);
-    free(r.bands);
 }

@@ -167,14 +167,9 @@ void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t 
                   .objective = how->objective,
                   .steps = usual_steps(how),
                   .starts = starts,
-                  .iteration = calloc((size_t)models * (size_t)starts, sizeof *w->iteration) };
-    if (!w->iteration) {
-        fail(c, CODE_MEMORY, "no memory for %d starts", models * starts);
-        return;
-    }
+                  .iteration = take(c, (int64_t)models * starts, sizeof *w->iteration, "starts") };
+    if (!going(c)) return;
     how->progress = on_step;
     how->context = w;
     catch_signals();
 }
-
-void watch_end(watch *w) { free(w->iteration); }

@@ -22,13 +22,11 @@ typedef struct watch {
     int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;
 
-/* Watches searches of n rows by `how`, whose callback it sets, and catches Ctrl-C, SIGTERM and SIGUSR1. GO_ON
- * or CODE_MEMORY. End it in any case. */
+/* Watches searches of n rows by `how`, whose callback it sets, and catches Ctrl-C, SIGTERM and SIGUSR1. */
 void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */
 void watch_criteria(watch *w);
-void watch_end(watch *w);
 
 #endif

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The names draw0, draw1, ... in one block. */
-static char **draw_names(int64_t n)
+/* The names draw0, draw1, ... */
+static char **draw_names(ctgp *c, int64_t n)
 {
     enum { LONGEST = 24 };
-    char **names = malloc((size_t)n * (sizeof *names + LONGEST));
-    for (int64_t i = 0; names && i < n; i++) {
-        names[i] = (char *)(names + n) + i * LONGEST;
+    char **names = take(c, n, sizeof *names, "names"), *text = take(c, n, LONGEST, "names");
+    for (int64_t i = 0; i < n && text; i++) {
+        names[i] = text + i * LONGEST;
         snprintf(names[i], LONGEST, "draw%lld", (long long)i);
     }
     return names;
@@ -22,22 +22,15 @@ static void write_draws(ctgp *c, const frame *data, const ct_tensor *samples, co
 {
     if (!going(c)) return;
     int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
-    double *drawn = malloc((size_t)(draws * m) * sizeof *drawn);
-    double *rows = malloc((size_t)(draws * all) * sizeof *rows);
-    char **names = draw_names(draws);
-    if (!drawn || !rows || !names) {
-        fail(c, CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
-    } else if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) {
-        fail_device(c, data->device, NULL);
-    } else {
-        for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
-        for (int64_t k = 0; k < m; k++)
-            for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        table_write(c, data->device, NULL, rows, all, draws, (const char *const *)names, out);
-    }
-    free(drawn);
-    free(rows);
-    free(names);
+    double *drawn = take(c, m, (size_t)draws * sizeof *drawn, "rows of draws");
+    double *rows = take(c, all, (size_t)draws * sizeof *rows, "rows of draws");
+    char **names = draw_names(c, draws);
+    if (!going(c)) return;
+    if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) fail_device(c, data->device, NULL);
+    for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
+    for (int64_t k = 0; k < m; k++)
+        for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
+    table_write(c, data->device, NULL, rows, all, draws, (const char *const *)names, out);
 }
 
 /* Adds the noise of each row to the draws of the function. */
@@ -77,29 +70,23 @@ static void draw(ctgp *c, const model_file *m, const char *path, const ct_csv_op
     ct_gp *gp = m->gp[0];
     ct_device *device = m->device;
     frame data = { 0 };
-    ct_tensor *X = NULL, *given = NULL, *samples = NULL;
+    ct_tensor *X = NULL, *given = NULL;
     source t;
     source_open(c, &t, device, path);
     frame_inputs(c, &data, gp, &t, how, &X, NULL, noisy ? &given : NULL);
     source_close(&t);
-    if (going(c)) {
-        samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
-        if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
-            (given && add_noise(gp, X, given, seed, samples)) || ct_gp_untransform(gp, samples))
-            fail_device(c, device, NULL);
-    }
+    if (!going(c)) return;
+    ct_tensor *samples = own_tensor(c, device, ct_empty(device, CT_F64, ct_shape2(count, data.n_rows)));
+    if (samples && (ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
+                    (given && add_noise(gp, X, given, seed, samples)) || ct_gp_untransform(gp, samples)))
+        fail_device(c, device, NULL);
     write_draws(c, &data, samples, out);
-    if (going(c)) {
-        frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
-        FILE *to = is_standard(out) ? stderr : stdout;
-        say(to, "samples=%ld of=%s rows=%lld out=%s", count, noisy ? "observations" : "function",
-            (long long)data.n_rows, out);
-        fputc('\n', to);
-    }
-    ct_release(X);
-    ct_release(given);
-    ct_release(samples);
-    frame_close(&data);
+    if (!going(c)) return;
+    frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
+    FILE *to = is_standard(out) ? stderr : stdout;
+    say(to, "samples=%ld of=%s rows=%lld out=%s", count, noisy ? "observations" : "function",
+        (long long)data.n_rows, out);
+    fputc('\n', to);
 }
 
 void run_sample(ctgp *c, int argc, char **argv)
@@ -140,9 +127,7 @@ void run_sample(ctgp *c, int argc, char **argv)
     if (going(c) && !out) fail(c, CODE_USAGE, "--out FILE.csv says where the draws go");
     keep_apart(c, "--out", out, "MODEL", paths[0]);
     keep_apart(c, "--out", out, "DATA.csv", paths[1]);
-    if (!going(c)) return;
     model_file m;
     model_open(c, &m, device_name, paths[0], output, true);
     draw(c, &m, paths[1], &how, count, seed, noisy != NULL, out);
-    model_close(&m);
 }

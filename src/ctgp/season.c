@@ -13,7 +13,6 @@ enum { PERIOD_RESTARTS = 4 };
 
 static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
 {
-    if (!going(c)) return;
     char list[1024] = "";
     for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
     fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
@@ -34,21 +33,12 @@ void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t
     if (!strcmp(name, "none")) return;
     int64_t j = input_of(name, inputs, d);
     char **names = NULL; /* in quotes, as option_name writes it */
-    const int64_t n = j == d ? split_names(name, &names) : 0;
-    if (n < 0) {
-        fail(c, CODE_MEMORY, "no memory for the name of a column");
-        return;
-    }
+    const int64_t n = j == d ? split_names(c, name, &names) : 0;
     if (n == 1) j = input_of(names[0], inputs, d);
-    free_names(names);
-    if (j == d) {
+    if (j == d)
         no_feature(c, name, inputs, d);
-        return;
-    }
-    if (inputs[j].kind == CT_COLUMN_CATEGORY) {
+    else if (inputs[j].kind == CT_COLUMN_CATEGORY)
         fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
-        return;
-    }
     how->season = CT_GP_SEASON_OF_COLUMN;
     how->season_column = j;
 }

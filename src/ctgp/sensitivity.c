@@ -2,7 +2,6 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { SAMPLES = 10000 };
 
@@ -12,11 +11,8 @@ void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
     const int64_t d = ct_gp_dims(gp);
     ct_device *device = ct_gp_device(gp);
     double all;
-    *s = (sensitivity){ .first = malloc(3 * (size_t)d * sizeof *s->first) };
-    if (!s->first) {
-        fail(c, CODE_MEMORY, "no memory for %lld features", (long long)d);
-        return;
-    }
+    *s = (sensitivity){ .first = take(c, d, 3 * sizeof *s->first, "features") };
+    if (!going(c)) return;
     s->total = s->first + d, s->loss = s->total + d;
     ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s->first, s->total);
     if (!status) status = ct_gp_loo_without(gp, NULL, 0, &all);
@@ -29,8 +25,6 @@ void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
     }
     if (status == CT_ENOMEM) fail_device(c, device, NULL);
 }
-
-void sensitivity_free(sensitivity *s) { free(s->first); }
 
 void print_sensitivity(const sensitivity *s, const ct_gp *gp)
 {

@@ -58,15 +58,14 @@ static void put_format(FILE *to, const char *format, va_list values)
 }
 
 /* The first failure of a command. That of a process that prints nothing is kept for the one that does. */
-static int put_failure(ctgp *c, int result, const char *text, char line_end)
+static void put_failure(ctgp *c, int result, const char *text, char line_end)
 {
-    if (c->code > CODE_OK) return c->code;
+    if (c->code > CODE_OK) return;
     c->code = result;
-    if (many_keep(text)) return result;
+    if (many_keep(text)) return;
     fputs("ctgp: ", stderr);
     put_text(stderr, text, line_end);
     fputc('\n', stderr);
-    return result;
 }
 
 void say(FILE *to, const char *format, ...)
@@ -96,19 +95,19 @@ void note(const char *format, ...)
     fputc('\n', stderr);
 }
 
-int fail(ctgp *c, int result, const char *format, ...)
+void fail(ctgp *c, int result, const char *format, ...)
 {
     char text[1 << 14];
     va_list values;
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    return put_failure(c, result, text, 0);
+    put_failure(c, result, text, 0);
 }
 
-int fail_message(ctgp *c, int result, const char *what, const char *message)
+void fail_message(ctgp *c, int result, const char *what, const char *message)
 {
     char text[1 << 14];
     snprintf(text, sizeof text, "%s%s%s", what ? what : "", what ? ": " : "", message);
-    return put_failure(c, result, text, '\n');
+    put_failure(c, result, text, '\n');
 }

@@ -18,16 +18,16 @@ static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
          k, n, loo ? " by leave-one-out" : "");
 }
 
-static int fail_fit(ctgp *c, const ct_device *device)
+static void fail_fit(ctgp *c, const ct_device *device)
 {
-    if (!going(c)) return c->code;
     const char *message = ct_message(device);
-    if (ct_last_status(device) != CT_ENOMEM || !strstr(message, "use fewer rows"))
-        return fail_device(c, device, NULL);
-    return fail(c, CODE_MEMORY, "%s; --max-rows draws them", message);
+    if (ct_last_status(device) == CT_ENOMEM && strstr(message, "use fewer rows"))
+        fail(c, CODE_MEMORY, "%s; --max-rows draws them", message);
+    else
+        fail_device(c, device, NULL);
 }
 
-/* GO_ON if there is a model to keep. */
+/* Fails unless there is a model to keep. */
 static void conclude(ctgp *c, const watch *w, ct_status status, const ct_device *device, bool kept)
 {
     if (!going(c)) return;
@@ -110,7 +110,7 @@ void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds 
         ct_kernel_free(kernel);
         return;
     }
-    watch w = { 0 };
+    watch w;
     ct_gp_choose_options watched = *how;
     *e = (effort){ 0 };
     *gp = NULL;
@@ -123,7 +123,6 @@ void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds 
         fit_given(c, &w, *gp, limits, &watched.fit, e);
     else
         fail_fit(c, ct_tensor_device(X));
-    watch_end(&w);
 }
 
 /* -- outputs with one model ------------------------------------------------------------------------------ */
@@ -136,7 +135,7 @@ void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const
         ct_kernel_free(kernel);
         return;
     }
-    watch w = { 0 };
+    watch w;
     ct_fit_options watched = *how;
     *e = (effort){ 0 };
     watch_begin(c, &w, &watched, most, ct_tensor_dim(X, 0), 1);
@@ -153,5 +152,4 @@ void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const
         *e = effort_of(&w, whole);
         conclude(c, &w, status, ct_tensor_device(X), e->iterations);
     }
-    watch_end(&w);
 }

@@ -80,7 +80,7 @@ static bool runs(void (*command)(ctgp *c, int argc, char **argv), int argc, char
 {
     ctgp c = { .code = GO_ON };
     command(&c, argc, argv);
-    give_back(&c);
+    give_back(&c, NULL);
     return c.code == GO_ON;
 }
 
