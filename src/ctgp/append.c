@@ -53,7 +53,7 @@ static void frame_outputs(ctgp *c, frame *f, const model_file *m, source *t, con
     if (told >= 0) cols[d] = told;
     frame_complete(c, f, cols, told >= 0 ? d + 1 : d);
     if (going(c)) keep_learnable(f, m, y);
-    if (going(c) && f->n_rows == 0)
+    if (f->n_rows == 0)
         fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
     *X = frame_tensor(c, f, cols, d, ct_gp_dtype(m->gp[0]));
     if (going(c)) *Y = own_tensor(c, m->device, ct_from(m->device, CT_F64, ct_shape2(f->n_rows, m->n), y));
@@ -79,12 +79,11 @@ static void append(ctgp *c, model_file *m, const char *path, const ct_csv_option
     signals_hold(out);
     if (going(c) && ct_outputs_save(m->outputs, out, &saving)) fail_device(c, m->device, NULL);
     signals_release();
-    if (going(c)) {
-        frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
-        say_line("n=%lld appended=%lld nlml=%.6f model=%s", (long long)ct_outputs_values(m->outputs),
-                 (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
-        end_output_of_model(c, out);
-    }
+    if (!going(c)) return;
+    frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
+    say_line("n=%lld appended=%lld nlml=%.6f model=%s", (long long)ct_outputs_values(m->outputs),
+             (long long)data.n_rows, ct_outputs_nlml(m->outputs), out);
+    end_output_of_model(c, out);
 }
 
 static void release_lock(void *lock) { ct_file_lock_give(lock); }

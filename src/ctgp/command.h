@@ -160,6 +160,17 @@ void json_end(json *j, bool several);
 /* A value as printf writes it. */
 void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
 
+/* -- fields.c: a result as named numbers, which text and JSON print in their own ways -- */
+
+typedef struct field {
+    const char *name; /* NULL: it is left out */
+    double value;
+    const char *text, *json; /* formats of printf; json NULL: all digits, or null where not finite */
+} field;
+
+/* "n": 20, "rmse": 0.1, ... to j, or n=20 rmse=0.1 ... to a stream where j is NULL. */
+void write_fields(const field *f, int n, json *j, FILE *to);
+
 /* -- signals.c -- */
 
 /* SIGHUP, SIGINT and SIGTERM wait between the two, while the file at `path` is written. They do not wait for

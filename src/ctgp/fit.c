@@ -13,9 +13,10 @@ void fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, 
     fit_score(c, &l->f, &l->h, cols, l->gp, &test);
     outliers_find(c, &far, l->gp, &l->f);
     const fit_result r = { l->gp, &l->e, &t, &far, ct_gp_nlml_value(l->gp), test };
-    if (going(c) && s->json)
+    if (!going(c)) return;
+    if (s->json)
         fit_json_result(s, &r, j);
-    else if (going(c))
+    else
         fit_print_result(s, &r);
 }
 

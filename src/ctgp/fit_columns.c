@@ -42,7 +42,7 @@ static void list_features(ctgp *c, const settings *s, const frame *f, int64_t no
     int64_t wanted = ct_table_cols(f->table), dropped = 0;
     bool counts = !s->features && !is_target(s, f, 0) && ct_table_counts_rows(f->table, 0);
     if (s->features) frame_pick(c, f, s->features, &features, &wanted);
-    if (s->drop && going(c)) frame_pick(c, f, s->drop, &drop, &dropped);
+    if (s->drop) frame_pick(c, f, s->drop, &drop, &dropped);
     counts = counts && going(c) && !picked(drop, dropped, f, ct_table_name(f->table, 0));
     for (int64_t i = counts ? 1 : 0; i < wanted && going(c); i++) {
         const pick p = features ? features[i] : (pick){ .col = i };

@@ -55,7 +55,7 @@ void fit_json_result(const settings *s, const fit_result *of, json *j)
     json_seasons(j, e->season, e->seasons);
     if (of->test.n) {
         json_open(j, "test", '{');
-        json_score(j, of->test);
+        write_score(of->test, j, NULL);
         json_close(j, '}');
     } else {
         json_string(j, "test", NULL);
@@ -88,7 +88,7 @@ void fit_print_result(const settings *s, const fit_result *of)
     print_outliers(of->far, "  outliers                     ");
     if (of->test.n) {
         printf("  %-28s ", "rows held back");
-        print_score(of->test, stdout);
+        write_score(of->test, NULL, stdout);
     }
     say_line("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s",
              (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,

@@ -83,9 +83,9 @@ void fit_choose_rows(ctgp *c, const settings *s, frame *f, const int64_t *cols, 
              kept == 1 ? "" : "s");
         return;
     }
-    for (int64_t j = 0; j < targets && going(c); j++) check_values(c, f, cols[fit_place(d, j)], true);
-    for (int64_t j = d - 1; j >= 0 && going(c); j--) check_values(c, f, cols[j], false);
-    if (going(c) && s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
+    for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[fit_place(d, j)], true);
+    for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
+    if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
     const bool given = s->gp.noise == CT_NOISE_GIVEN || s->gp.noise == CT_NOISE_GIVEN_PLUS;
     if (going(c) && !s->gp.transform && !given && !s->outputs) tell_skewed(f, cols[d]);
 }

@@ -58,7 +58,7 @@ void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_
         if (i == 0 || strcmp(rows[i - 1].text, rows[i].text) != 0) ++*count;
         fold[rows[i].row] = *count;
     }
-    if (going(c) && *count < 2)
+    if (*count < 2)
         fail(c, CODE_DATA,
              "%s: column '%s' is the same in every row: there is no other group to predict it from", f->path,
              column);

@@ -25,9 +25,10 @@ static void tell(ctgp *c, ct_gp *gp, bool factor, const telling *w, source *text
     if (w->table) frame_learned(c, &table, gp, text, &w->how);
     outliers_find(c, &of.far, gp, w->table ? &table : NULL);
     if (w->features) sensitivity_make(c, &of.each, gp, w->seed);
-    if (going(c) && w->json)
+    if (!going(c)) return;
+    if (w->json)
         info_json(&of, j);
-    else if (going(c))
+    else
         info_print(&of);
     give_back(c, before);
 }

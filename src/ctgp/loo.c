@@ -99,26 +99,24 @@ static loo_score score_of(const left_out *l)
 }
 
 /* A `target` of NULL is the only one. */
-static void print_loo(const task *t, loo_score s, const char *target, bool optimised, FILE *to)
+static void write_loo(const task *t, loo_score s, const char *target, bool optimised, json *j)
 {
-    if (target) say(to, "%s: ", target);
-    fprintf(to, "n=%.0f", s.n);
-    if (t->fold) fprintf(to, " folds=%lld", (long long)t->n_folds);
-    fprintf(to, " rmse=%.6g nlpd=%.6g coverage95=%.4g", s.rmse, s.nlpd, s.coverage95);
-    fputs(optimised ? " (optimised on: new rows do worse)\n" : "\n", to);
-}
-
-static void json_loo(json *j, const task *t, loo_score s, const char *target, bool optimised)
-{
-    json_open(j, NULL, '{');
-    if (target) json_string(j, "target", target);
-    json_print(j, "n", "%.0f", s.n);
-    if (t->fold) json_whole(j, "folds", t->n_folds);
-    json_print(j, "rmse", "%.9g", s.rmse);
-    json_print(j, "nlpd", "%.9g", s.nlpd);
-    json_print(j, "coverage95", "%.6g", s.coverage95);
-    json_flag(j, "optimised_on", optimised);
-    json_close(j, '}');
+    const field fields[] = { { "n", s.n, "%.0f", "%.0f" },
+                             { t->fold ? "folds" : NULL, (double)t->n_folds, "%.0f", "%.0f" },
+                             { "rmse", s.rmse, "%.6g", "%.9g" },
+                             { "nlpd", s.nlpd, "%.6g", "%.9g" },
+                             { "coverage95", s.coverage95, "%.4g", "%.6g" } };
+    if (t->json) {
+        json_open(j, NULL, '{');
+        if (target) json_string(j, "target", target);
+        write_fields(fields, 5, j, NULL);
+        json_flag(j, "optimised_on", optimised);
+        json_close(j, '}');
+    } else {
+        if (target) say(j->to, "%s: ", target);
+        write_fields(fields, 5, NULL, j->to);
+        fputs(optimised ? " (optimised on: new rows do worse)\n" : "\n", j->to);
+    }
 }
 
 /* Leaves out the rows of output k. */
@@ -131,16 +129,12 @@ static void leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *
     if (t->table) frame_learned(c, &t->data, gp, text, &t->how);
     choose_folds(c, t, gp);
     left_out_make(c, &l, gp, t->fold);
-    if (going(c) && t->out) write_rows(c, t, ct_gp_device(gp), &l);
-    if (going(c)) {
-        const char *target = m->n > 1 ? ct_gp_output(gp)->name : NULL;
-        const bool optimised = ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO;
-        if (t->json && target && !k) json_outputs(j, NULL);
-        if (t->json)
-            json_loo(j, t, score_of(&l), target, optimised);
-        else
-            print_loo(t, score_of(&l), target, optimised, j->to);
-    }
+    if (t->out) write_rows(c, t, ct_gp_device(gp), &l);
+    if (!going(c)) return;
+    const char *target = m->n > 1 ? ct_gp_output(gp)->name : NULL;
+    const bool optimised = ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO;
+    if (t->json && target && !k) json_outputs(j, NULL);
+    write_loo(t, score_of(&l), target, optimised, j);
     t->fold = NULL;
     give_back(c, before);
 }

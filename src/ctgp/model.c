@@ -62,7 +62,7 @@ void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_op
     if (noise && told >= 0) cols[used++] = told;
     frame_complete(c, f, cols, used);
     if (y) check_target(c, f, target, ct_gp_transform(gp).kind);
-    if (going(c) && f->n_rows == 0)
+    if (f->n_rows == 0)
         fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
              y ? "column that the model uses" : "input column");
     *X = frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
@@ -222,17 +222,13 @@ score prediction_score(const prediction *p)
     return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
 }
 
-void print_score(score s, FILE *to)
+void write_score(score s, json *j, FILE *to)
 {
-    fprintf(to, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", (long long)s.n, s.rmse, s.mae,
-            s.nlpd, s.coverage95);
-}
-
-void json_score(json *j, score s)
-{
-    json_whole(j, "n", s.n);
-    json_number(j, "rmse", s.rmse);
-    json_number(j, "mae", s.mae);
-    json_number(j, "nlpd", s.nlpd);
-    json_number(j, "coverage95", s.coverage95);
+    const field fields[] = { { "n", (double)s.n, "%.0f", "%.0f" },
+                             { "rmse", s.rmse, "%.6g", NULL },
+                             { "mae", s.mae, "%.6g", NULL },
+                             { "nlpd", s.nlpd, "%.6g", NULL },
+                             { "coverage95", s.coverage95, "%.4g", NULL } };
+    write_fields(fields, 5, j, to);
+    if (!j) fputc('\n', to);
 }

@@ -117,9 +117,8 @@ typedef struct score {
 } score;
 
 score prediction_score(const prediction *p);
-/* n=20 rmse=0.1 ...; "n": 20, "rmse": 0.1, ... */
-void print_score(score s, FILE *to);
-void json_score(json *j, score s);
+/* "n": 20, "rmse": 0.1, ... to j; where that is NULL, the line n=20 rmse=0.1 ... to a stream. */
+void write_score(score s, json *j, FILE *to);
 /* Squared error and minus the log density of each chosen row; NaN if the target has no value. */
 void prediction_losses(const prediction *p, double *square, double *nlpd);
 

@@ -144,7 +144,7 @@ void frame_noise(ctgp *c, const frame *f, int64_t col, ct_gp_noise kind, const c
             refuse(c, f, k, col, "the square of %s is out of range", number);
         if (square) x[k] *= x[k];
     }
-    if (going(c) && levels && !gp) check_levels(c, f, col, x);
+    if (levels && !gp) check_levels(c, f, col, x);
     if (going(c)) *noise = own_tensor(c, f->device, ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x));
 }
 

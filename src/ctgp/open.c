@@ -52,13 +52,10 @@ void model_open(ctgp *c, model_file *m, const char *device_name, const char *pat
              path);
     if (!m->single && !m->outputs) fail_device(c, m->device, NULL);
     if (!going(c)) return;
-    if (m->outputs) {
-        m->outputs = own(c, m->outputs, release_outputs);
-        choose_outputs(c, m, output, one);
-        return;
-    }
-    m->single = own(c, m->single, release_gp);
-    if (!going(c)) return;
+    if (m->outputs) m->outputs = own(c, m->outputs, release_outputs);
+    if (m->single) m->single = own(c, m->single, release_gp);
+    if (m->outputs) choose_outputs(c, m, output, one);
+    if (!m->single) return;
     m->gp = &m->single;
     m->factor = ct_gp_has_factor(m->single);
     if (output && strcmp(output, ct_gp_output(m->single)->name) != 0)

@@ -59,8 +59,7 @@ static void draw(ctgp *c, ct_gp *gp, const char *model, const prediction *p, con
     size_t size = 0, bytes = 0;
     write_script(c, gp, model, p, fates, png, &script, &size);
     run_gnuplot(c, script, size, &picture, &bytes);
-    if (going(c) && !is_whole(picture, bytes, png))
-        fail(c, CODE_IO, "%s: gnuplot has drawn no whole picture", out);
+    if (!is_whole(picture, bytes, png)) fail(c, CODE_IO, "%s: gnuplot has drawn no whole picture", out);
     file_write(c, ct_gp_device(gp), out, picture, bytes);
     free(script);
     free(picture);

@@ -154,9 +154,8 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
     for (int64_t i = 0; i < line.n && going(c); i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
     write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
-    if (going(c)) {
-        curve_write(script, &line, &x, &y);
-        points_write(script, &q, &x, &y);
-        write_plot(script, gp, &q);
-    }
+    if (!going(c)) return;
+    curve_write(script, &line, &x, &y);
+    points_write(script, &q, &x, &y);
+    write_plot(script, gp, &q);
 }

@@ -144,11 +144,10 @@ static void run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], in
             if (errno != EINTR) error = errno;
     }
     for (int k = 0; k < PIPES; k++) close_end(&ours[k]);
-    if (error == ENOENT) {
+    if (error == ENOENT)
         fail(c, CODE_UNSUPPORTED, "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
-        return;
-    }
-    if (error) fail(c, CODE_IO, "gnuplot: %s", strerror(error));
+    else if (error)
+        fail(c, CODE_IO, "gnuplot: %s", strerror(error));
 }
 
 void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes)
@@ -162,8 +161,8 @@ void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_
     bool whole = room;
     for (int k = PICTURE; k < PIPES; k++)
         if (taken[k] && (ferror(taken[k]) | fclose(taken[k]))) whole = false;
-    if (going(c) && !whole) fail(c, CODE_MEMORY, "no memory for the picture");
-    if (going(c) && WIFSIGNALED(status)) fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
+    if (!whole) fail(c, CODE_MEMORY, "no memory for the picture");
+    if (WIFSIGNALED(status)) fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
     if (going(c) && status) fail_gnuplot(c, said);
     free(said);
 }

@@ -59,7 +59,7 @@ void write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const 
         q.low[i] = prediction_quantile(p, i, -Z95), q.high[i] = prediction_quantile(p, i, Z95);
         any |= isfinite(q.x[i]);
     }
-    if (going(c) && !any)
+    if (!any)
         fail(c, CODE_DATA, "%s: a model of several inputs is drawn against its target, which is missing here",
              p->data.path);
     write_observed(c, script, name, &q);

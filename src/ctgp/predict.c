@@ -139,7 +139,7 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
 static void json_prediction(json *j, const prediction *p, const char *target)
 {
     json_open(j, NULL, '{');
-    json_score(j, prediction_score(p));
+    write_score(prediction_score(p), j, NULL);
     json_whole(j, "rows", p->data.n_rows);
     json_string(j, "target", p->target < 0 ? NULL : target);
     json_close(j, '}');
@@ -151,7 +151,7 @@ static void print_prediction(const prediction *p, const char *target, bool sever
     const score s = prediction_score(p);
     if (several && (s.n || out == stdout)) say(out, "%s: ", target);
     if (s.n)
-        print_score(s, out);
+        write_score(s, NULL, out);
     else if (out == stdout)
         say_line("n=0 rows=%lld: there is no value of the target '%s' to score by", (long long)p->data.n_rows,
                  target);

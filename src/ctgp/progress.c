@@ -155,7 +155,7 @@ static int on_step(void *context, const ct_fit_progress *p)
     return interrupted || w->late;
 }
 
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models)
+void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models)
 {
     if (!going(c)) return;
     const int starts = how->restarts + 1;
@@ -163,7 +163,7 @@ void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t 
                   .end = most.seconds ? now() + (double)most.seconds : 0,
                   .terminal = isatty(STDERR_FILENO),
                   .checkpoint = how->checkpoint,
-                  .n = n,
+                  .n = ct_tensor_dim(X, 0),
                   .objective = how->objective,
                   .steps = usual_steps(how),
                   .starts = starts,

@@ -22,8 +22,8 @@ typedef struct watch {
     int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;
 
-/* Watches searches of n rows by `how`, whose callback it sets, and catches Ctrl-C, SIGTERM and SIGUSR1. */
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, int64_t n, int models);
+/* Watches searches of the rows X by `how`, whose callback it sets. Catches Ctrl-C, SIGTERM and SIGUSR1. */
+void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */

@@ -24,10 +24,7 @@ static void read_input(ctgp *c, source *t)
         got = fread(t->input + t->size, 1, room - t->size, stdin);
         t->size += got;
     } while (got > 0);
-    if (ferror(stdin)) {
-        fail(c, CODE_IO, "%s: %s", t->name, strerror(errno));
-        return;
-    }
+    if (ferror(stdin)) fail(c, CODE_IO, "%s: %s", t->name, strerror(errno));
     t->data = t->input;
 }
 
@@ -36,14 +33,12 @@ static void open_one(ctgp *c, source *t, const char *path)
     if (!going(c)) return;
     if (is_standard(path)) {
         read_input(c, t);
-        return;
-    }
-    if (ct_bytes_load(t->device, path, &t->file)) {
+    } else if (ct_bytes_load(t->device, path, &t->file)) {
         fail_device(c, t->device, NULL);
-        return;
+    } else {
+        t->data = t->file.data;
+        t->size = t->file.size;
     }
-    t->data = t->file.data;
-    t->size = t->file.size;
 }
 
 /* Process 0 reads for all. */

@@ -106,15 +106,11 @@ void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds 
            const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
            effort *e)
 {
-    if (!going(c)) {
-        ct_kernel_free(kernel);
-        return;
-    }
     watch w;
     ct_gp_choose_options watched = *how;
     *e = (effort){ 0 };
     *gp = NULL;
-    watch_begin(c, &w, &watched.fit, most, ct_tensor_dim(X, 0), kernel ? 1 : CT_GP_CANDIDATES + 1);
+    watch_begin(c, &w, &watched.fit, most, X, kernel ? 1 : CT_GP_CANDIDATES + 1);
     if (!going(c))
         ct_kernel_free(kernel);
     else if (!kernel)
@@ -131,25 +127,23 @@ void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const
                    const ct_outputs_options *options, const ct_fit_options *how, patience most,
                    ct_outputs **o, effort *e)
 {
+    watch w;
+    ct_fit_options watched = *how;
+    *e = (effort){ 0 };
+    watch_begin(c, &w, &watched, most, X, 1);
     if (!going(c)) {
         ct_kernel_free(kernel);
         return;
     }
-    watch w;
-    ct_fit_options watched = *how;
-    *e = (effort){ 0 };
-    watch_begin(c, &w, &watched, most, ct_tensor_dim(X, 0), 1);
-    if (!going(c)) ct_kernel_free(kernel);
-    *o = going(c) ? ct_outputs_new(X, Y, kernel, options) : NULL;
+    *o = ct_outputs_new(X, Y, kernel, options);
     ct_gp *whole = ct_outputs_whole(*o);
     if (whole)
         set_bounds(c, whole, limits);
     else
         fail_fit(c, ct_tensor_device(X));
-    if (going(c)) {
-        const ct_status status = ct_outputs_fit(*o, &watched);
-        watch_end_line(&w);
-        *e = effort_of(&w, whole);
-        conclude(c, &w, status, ct_tensor_device(X), e->iterations);
-    }
+    if (!going(c)) return;
+    const ct_status status = ct_outputs_fit(*o, &watched);
+    watch_end_line(&w);
+    *e = effort_of(&w, whole);
+    conclude(c, &w, status, ct_tensor_device(X), e->iterations);
 }
