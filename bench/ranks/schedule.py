@@ -1,4 +1,4 @@
-"""A model of the schedule of src/gp/tiles/sweep.c: seconds and bytes of a likelihood over a grid of
+"""A model of the schedule of src/gp/factor/grid_sweep.c: seconds and bytes of a likelihood over a grid of
 processes.
 
 Step k of the sweep, in tiles of b rows, on P x Q processes: the owner factorises the pivots' tile; the

@@ -1,7 +1,7 @@
 /* Errors: the tape's sticky error, refused calls, and numerical failures, which do not stop the tape. */
 #include "internal.h"
 
-#include "tensor/message.h"
+#include "tensor/text.h"
 
 #include <stdio.h>
 

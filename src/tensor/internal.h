@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "text.h"
 
 #define CT__ALIGNMENT 64
 
@@ -65,9 +66,6 @@ struct ct_device {
 /* -- message.c ------------------------------------------------------------------------------------------- */
 
 /* Keeps status and message together on the device; returns status. device may be NULL. Allocates nothing. */
-/* vsnprintf and snprintf with a decimal point in every locale. */
-int ct__vprint(char *text, size_t size, const char *format, va_list args);
-int ct__print(char *text, size_t size, const char *format, ...) CT_PRINTF(3, 4);
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 /* Appends "; " and the text to the description, and logs the text. */
 void ct__remark(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);

@@ -1,43 +1,10 @@
-/* Text that the library writes: the same in every locale. A device's messages: its last error, and lines for
- * a log. */
-#include "message.h"
-
+/* A device's messages: its last error, and lines for a log. */
 #include "internal.h"
 
-#include <locale.h>
 #include <stdio.h>
-
-int ct__vprint(char *text, size_t size, const char *format, va_list args)
-{
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), callers = uselocale(plain);
-    const int n = vsnprintf(text, size, format, args);
-    uselocale(callers);
-    if (plain) freelocale(plain);
-    return n;
-}
-
-int ct__print(char *text, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const int n = ct__vprint(text, size, format, args);
-    va_end(args);
-    return n;
-}
 
 const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
-
-/* The C1 control characters are the bytes C2 80 ... C2 9F in UTF-8. */
-void ct__message(char *to, size_t size, const char *format, va_list values)
-{
-    ct__vprint(to, size, format, values);
-    for (unsigned char *p = (unsigned char *)to; *p; p++) {
-        const bool two = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
-        if (two) *p++ = '?';
-        if (two || (*p < ' ' && *p != '\n') || *p == 127) *p = '?';
-    }
-}
 
 /* A device without references is the static one of device.c, which is never written to. */
 ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)

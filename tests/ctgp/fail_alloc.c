@@ -1,7 +1,8 @@
 /* Preloaded into a program, this library refuses allocations FAIL_ALLOC_FROM to FAIL_ALLOC_TO (counted from
  * 1) and finally writes their number to the file FAIL_ALLOC_COUNT. It counts only requests of the program and
- * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory. With FAIL_THREADS
- * libgomp gets no threads. Programs that the program starts are left alone. */
+ * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory; with
+ * FAIL_ALLOC_PROGRAM those of the program alone. With FAIL_THREADS libgomp gets no threads. Programs that the
+ * program starts are left alone. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -15,14 +16,17 @@
 static atomic_long requests;
 static long from, to;
 static const char *count_path;
-static bool no_threads;
+static bool no_threads, library = true;
 static void *program;               /* where the program is loaded; NULL before the start */
 static _Thread_local bool checking; /* dladdr may allocate */
+
+static void stop(void) { program = NULL; }
 
 static bool ours(const void *caller)
 {
     Dl_info info;
-    return dladdr(caller, &info) && (info.dli_fbase == program || strstr(info.dli_fname, "libcotangent"));
+    if (!dladdr(caller, &info)) return false;
+    return info.dli_fbase == program || (library && strstr(info.dli_fname, "libcotangent"));
 }
 
 static bool grant(const void *caller)
@@ -30,6 +34,7 @@ static bool grant(const void *caller)
     if (!program || checking) return true;
     checking = true;
     long request = ours(caller) ? atomic_fetch_add(&requests, 1) + 1 : 0;
+    if (request == 1) atexit(stop); /* what comes later may be gcov's, which cannot do without */
     checking = false;
     if (!request || request < from || request > to) return true;
     errno = ENOMEM;
@@ -44,6 +49,7 @@ __attribute__((constructor)) static void start(void)
     to = number("FAIL_ALLOC_TO");
     count_path = getenv("FAIL_ALLOC_COUNT");
     no_threads = getenv("FAIL_THREADS");
+    library = !getenv("FAIL_ALLOC_PROGRAM");
     unsetenv("LD_PRELOAD");
     Dl_info info;
     if (dladdr((void *)getauxval(AT_ENTRY), &info)) program = info.dli_fbase;

@@ -10,6 +10,7 @@ NAMES = [
     b"'lead", b"it''s", b"50 %", b"%s%n%1$d", b"back\\slash\\n", b'quo"50', b"`7\\7`", b"{/Symbol a}_^@~",
     b"`touch pwned`", b"$(touch pwned)", b"line\nend", b"tab\tin", b"\x1b]0;owned\x07\x1b[2J", b"caf\xe9",
     b"\xff\xfe\xef\xbb\xbf", "C1 \u009b2J".encode(), "no character \ufffe".encode(), "h\u00f6he".encode(),
+    b"\xe0\x80\x80\xed\xa0\x80", b"\xf0\x80\x80\x80\xf4\x90\x80\x80", "\U0001f600".encode(),
     b"\x7f", b"]]>", b"<b>&amp;</b>", b"trail ", b" lead", b"#hash", b"a,b;c", b"--drop", b""]
 ROWS = 12
 ctgp, checks = os.path.abspath(sys.argv[1]), 0

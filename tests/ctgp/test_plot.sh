@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # test_plot.sh CTGP: the script that ctgp plot sends to gnuplot, which a program in gnuplot's place keeps, and
 # the messages where gnuplot fails. In TAP.
-set -u
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
-ctgp=$1
-own_folder
+# shellcheck source=tests/support/ctgp.sh
+. "$(dirname "$0")/../support/ctgp.sh"
 
 real=$(command -v gnuplot)
 mkdir bin
@@ -226,11 +223,11 @@ full() { # COMMAND...: with code 4 and a line that says so
     "$@" >log 2>err || rc=$?
     [ $rc = 4 ] && [ "$(wc -l <err)" = 1 ] && grep -q "writing failed after" err && ! grep -q picture= log
 }
-limited() { (ulimit -f 2 && exec "$@"); }
 for kind in svg png; do
     "$ctgp" plot plain.ctgp plain.csv --out "good.$kind" >log 2>err
     cp "good.$kind" "copy.$kind"
-    that "a limit on the size of a $kind" full limited "$ctgp" plot plain.ctgp plain.csv --out "good.$kind"
+    that "a limit on the size of a $kind" full limited 2 "$ctgp" plot plain.ctgp plain.csv \
+        --out "good.$kind"
     that 'leaves the old one' cmp "good.$kind" "copy.$kind"
 done
 ln -s /dev/full full.svg

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "gp/model/crc64.h"
+#include "gp/data/crc64.h"
 
 enum { ROWS = 6, PARAMETERS = 3, HEADER = 28, RECORD = 52 + 16 * PARAMETERS, LARGEST = 1 << 16 };
 

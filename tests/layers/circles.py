@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No file uses a layer above its own, by the symbols of the objects. No circle between the files of a layer:
-files that use each other's functions or data, and headers that include each other. Ops may use each other's
-public functions, as the rules of an adjoint pair do. In TAP.
+"""No room uses a layer above its own, and no rooms of a layer form a circle. A room is a source with the
+header of its name. It uses another by including its header, or by the symbols of its object. Ops may use each
+other's public functions, as the rules of an adjoint pair do. In TAP.
 
 circles.py ROOT NM ARCHIVE...  checks the tree and the archives' objects, which must be the whole library
 circles.py --self-test         checks that circles are seen
@@ -12,22 +12,59 @@ import subprocess
 import sys
 import tempfile
 
-LAYERS = ["tensor", "autograd", "ops", "gp"]
+LAYERS = ["tensor", "autograd", "ops", "gp", "ctgp"]
 # Known circles. The test fails where one of them is gone, so that it is removed here.
-KNOWN = []
+KNOWN = [{f"src/{folder}/{room}" for room in rooms.split()} for folder, rooms in [
+    ("autograd", "rule sweep"),
+    ("tensor/cpu", "batch copy half"),
+    ("tensor/cpu", "cpu team"),
+    ("tensor/cpu", "grouped grouped_half grouped_rows"),
+    ("tensor/cpu", "inverse kernel/substitute"),
+    ("tensor/cuda", "covariance covariance_pairs covariance_plan"),
+    ("tensor/io", "csv csv_dialect csv_error csv_field csv_header csv_kinds csv_levels csv_number csv_rows "
+                  "table"),
+    ("tensor/io", "npy npy_header"),
+]]
 
 
-def layer_of(name):
-    return re.match(r"src/(tensor/(cpu|cuda)(?=/)|\w+)", name).group()
+def room_of(name):
+    return name.rsplit(".", 1)[0]
 
 
-def rank(name):
-    return LAYERS.index(name.split("/")[1])
+def layer_of(room):
+    return re.match(r"src/(tensor/(cpu|cuda)(?=/)|\w+)", room).group()
 
 
-def uses_of(names, listing):
-    """From what nm prints: {file: {other file of its layer, or of one above: the symbols that it uses}}."""
-    files = {name.replace("/", "_"): name for name in names}
+def rank(room):
+    return LAYERS.index(room.split("/")[1])
+
+
+def uses_of(root, names, listing):
+    """{room: {another room of its layer, or of one above: the headers and symbols that it uses}}."""
+    rooms = {room_of(name) for name in names}
+    uses = {}
+
+    def use(user, owner, what):
+        if owner != user and (rank(user) < rank(owner) or layer_of(user) == layer_of(owner)):
+            uses.setdefault(user, {}).setdefault(owner, set()).add(what)
+
+    for name in names:
+        path = root / name
+        for header in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), flags=re.M):
+            target = next((p for p in (path.parent / header, root / "src" / header) if p.exists()), None)
+            owner = target and room_of(target.resolve().relative_to(root).as_posix())
+            if owner in rooms:
+                use(room_of(name), owner, header)
+    for user, owner, symbol in symbols_of(names, listing):
+        public_op = layer_of(user) == layer_of(owner) == "src/ops" and re.match(r"ct_(?!_)", symbol)
+        if not public_op:
+            use(user, owner, symbol)
+    return uses
+
+
+def symbols_of(names, listing):
+    """From what nm prints: a room, another, and a symbol of it that the first uses."""
+    files = {name.replace("/", "_"): name for name in names if not name.endswith(("h", ".inc"))}
     defined, wanted, at = {}, {}, None
     for line in listing.split("\n"):
         member = re.fullmatch(r"(?:.*[/(])?([^/()]+)\.o\)?:", line)
@@ -40,25 +77,11 @@ def uses_of(names, listing):
             wanted.setdefault(at, set()).add(symbol.group(2))
         elif symbol and at:
             defined.setdefault(symbol.group(2), set()).add(at)
-    uses = {}
     for user, symbols in wanted.items():
         for symbol in symbols:
             owners = defined.get(symbol, set())
-            if len(owners) != 1:  # of another library, or an instance that each of its users has
-                continue
-            owner, = owners
-            public_op = layer_of(owner) == "src/ops" and re.match(r"ct_(?!_)", symbol)
-            if rank(user) < rank(owner) or (layer_of(user) == layer_of(owner) and not public_op):
-                uses.setdefault(user, {}).setdefault(owner, set()).add(symbol)
-    return uses
-
-
-def includes_of(root):
-    """{header: {header that it includes: {}}}"""
-    return {path: {target.resolve(): set()
-                   for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), flags=re.M)
-                   for target in (path.parent / name, root / "src" / name) if target.exists()}
-            for path in sorted([*root.glob("src/**/*.h"), *root.glob("src/**/*.cuh")])}
+            if len(owners) == 1:  # else of another library, or an instance that each of its users has
+                yield room_of(user), room_of(*owners), symbol
 
 
 def reached(graph, start):
@@ -73,9 +96,9 @@ def reached(graph, start):
 
 
 def circles(graph):
-    """The sets of files each of which leads to all others of its set."""
-    to = {file: reached(graph, file) for file in graph}
-    left, found = {file for file in graph if file in to[file]}, []
+    """The sets of rooms each of which leads to all others of its set."""
+    to = {room: reached(graph, room) for room in graph}
+    left, found = {room for room in graph if room in to[room]}, []
     while left:
         first = min(left)
         circle = {other for other in left if other in to[first] and first in to[other]}
@@ -85,10 +108,10 @@ def circles(graph):
 
 
 def offences(root, listing, known):
-    paths = [*root.glob("src/**/*.c"), *root.glob("src/**/*.cu")]
-    names = [path.relative_to(root).as_posix() for path in paths]
-    uses = uses_of(names, listing)
-    if not uses:
+    names = [path.relative_to(root).as_posix() for kind in ("c", "h", "cu", "cuh")
+             for path in sorted(root.glob(f"src/**/*.{kind}"))]
+    uses = uses_of(root, names, listing)
+    if not any(symbols_of(names, listing)):
         yield "no object in the archives is of this tree", []
     for user, owners in sorted(uses.items()):
         above = {owner: symbols for owner, symbols in owners.items() if rank(user) < rank(owner)}
@@ -104,9 +127,6 @@ def offences(root, listing, known):
     for old in known:
         if not any(circle <= old for circle in found):
             yield "no circle any more, so it must leave KNOWN: " + ", ".join(sorted(old)), []
-    for circle in circles(includes_of(root)):
-        names = [path.relative_to(root).as_posix() for path in sorted(circle)]
-        yield "headers include each other: " + ", ".join(names), []
 
 
 def self_test():
@@ -127,13 +147,15 @@ def self_test():
                       for member, symbols in objects.items())
     files = ["gp/a.c", "gp/room/b.c", "gp/c.c", "gp/d.c", "gp/e.c", "ops/t.c", "ops/permute.c", "ops/f.c",
              "ops/g.c", "tensor/h.c", "autograd/n.c", "tensor/cpu/i.c", "tensor/cuda/k.c", "tensor/cuda/l.cu"]
-    headers = {"gp/m.h": '#include "gp/n.h"\n', "gp/n.h": '#include "m.h"\n', "gp/o.h": '#include "m.h"\n'}
-    known = [{"src/gp/c.c", "src/gp/d.c", "src/gp/e.c"}, {"src/ops/t.c", "src/ops/permute.c"}]
-    expected = ["src/autograd/n.c uses a layer above its own",
-                "a circle of src/gp/a.c, src/gp/room/b.c", "a circle of src/ops/f.c, src/ops/g.c",
-                "a circle of src/tensor/cuda/k.c, src/tensor/cuda/l.cu",
-                "no circle any more, so it must leave KNOWN: src/ops/permute.c, src/ops/t.c",
-                "headers include each other: src/gp/m.h, src/gp/n.h"]
+    headers = {"gp/m.h": '#include "gp/n.h"\n', "gp/n.h": '#include "m.h"\n', "gp/o.h": '#include "m.h"\n',
+               "gp/p.h": '#include "gp/q.h"\n', "gp/q.c": '#include "p.h"\n', "gp/q.h": "",
+               "gp/e.h": '#include "gp/a.h"\n', "gp/a.h": ""}
+    known = [{"src/gp/c", "src/gp/d", "src/gp/e"}, {"src/ops/t", "src/ops/permute"}]
+    expected = ["src/autograd/n uses a layer above its own",
+                "a circle of src/gp/a, src/gp/room/b", "a circle of src/ops/f, src/ops/g",
+                "a circle of src/tensor/cuda/k, src/tensor/cuda/l",
+                "no circle any more, so it must leave KNOWN: src/ops/permute, src/ops/t",
+                "a circle of src/gp/m, src/gp/n", "a circle of src/gp/p, src/gp/q"]
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch).resolve()
         for name in [*files, *headers]:

@@ -37,7 +37,7 @@ def public(root):
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     visited = {"ct_" + op for op in op_names(root)}
-    for path in root.glob("tests/*/test_*.c"):
+    for path in root.glob("tests/**/test_*.c"):
         text = without_comments(path.read_text())
         if re.search(r"alloc_fail_(at|from)\(", text):
             visited.update(re.findall(r"\bct_\w+", text))

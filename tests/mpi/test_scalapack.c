@@ -48,26 +48,13 @@ static double distance(double a, double b) { return fabs(a - b) / fmax(1, fabs(b
 /* The largest error of this process's part of the diagonal of L. */
 static double diagonal_error(const ct_gp *gp, const double *expected)
 {
-    const ct__packed L = ct__gp_factor_of(gp);
-    const ct__grid *g = &L.grid;
+    const ct__factor L = ct__gp_factor_of(gp);
     double worst = 0;
-    if (!g->group) { /* one process: two blocks */
-        const ct_view part[] = { L.A11, L.A22 };
-        for (int k = 0; k < 2; k++)
-            for (int64_t i = 0; i < (k ? L.n2 : L.n1); i++) {
-                const double *at = part[k].data;
-                const double l = at[i * (part[k].stride[0] + part[k].stride[1])];
-                worst = fmax(worst, distance(l, expected[i + k * L.n1]));
-            }
-        return worst;
-    }
-    for (int64_t i = g->col; i < g->tiles; i += g->cols) {
-        if (!ct__grid_has_row(g, i)) continue;
-        const ct_view diagonal = ct_view_diagonal(ct__grid_stack(g, L.tiles, i, i, i + 1));
-        for (int64_t k = 0; k < ct__grid_height(g, i); k++)
-            worst = fmax(worst,
-                         distance(((double *)diagonal.data)[k * diagonal.stride[0]], expected[i * g->b + k]));
-    }
+    for (ct__block b = { .number = 0 }; L.in->next(&L, &b);)
+        for (int64_t i = 0; i < ct_view_dim(b.M, 0) && b.row == b.col; i++) {
+            const double l = ((const double *)b.M.data)[i * (b.M.stride[0] + b.M.stride[1])];
+            worst = fmax(worst, distance(l, expected[b.row + i]));
+        }
     return worst;
 }
 

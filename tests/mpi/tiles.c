@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "gp/model/model.h"
+#include "gp/factor/grid.h"
+#include "gp/model/memory.h"
 
 int main(void)
 {

@@ -47,3 +47,11 @@ near() { that "$1" awk "BEGIN { d = ($2) - ($3); w = $4 * ($3); exit !(d * d <= 
 # cell FILE ROW COLUMN: of a CSV file, whose rows count from 1.
 cell() { awk -F, -v row="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
     NR == row + 1 { print $at }' "$1"; }
+
+# limited KIB COMMAND...: the command can write no longer file. Its counts for ./run coverage would be cut, so
+# they go to a folder of their own.
+limited() { (
+    ulimit -f "$1"
+    shift
+    GCOV_PREFIX=$folder/counts GCOV_ERROR_FILE=/dev/null exec "$@"
+) }

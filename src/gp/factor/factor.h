@@ -1,55 +1,59 @@
-/* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r from a kernel's program. One array holds C, then L, then
- * C⁻¹. */
+/* A symmetric (n, n) matrix or a lower triangular factor, wherever its numbers lie: in the memory of one
+ * process (memory.c), or over the processes of a group (processes.c). Only what one of these can do is asked of
+ * `blocks` and `grid` directly. Over processes the functions are collective. */
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 
-#include <cotangent/op.h>
-
+#include "grid.h"
 #include "packed.h"
 
-/* Rows up to which the matrix may be a square: one block instead of three. */
-enum { CT__SQUARE = 600 };
+typedef struct ct__factor ct__factor;
 
-typedef struct ct__system {
-    const ct_cov_program *program;
-    ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */
-    ct_view matrix;          /* scratch: the packed rectangle, or a square            */
-    ct__packed C;            /* its blocks                                            */
-    ct_view alpha, diagonal; /* (n, p): r, then C⁻¹r;  scratch (n): the diagonal of L */
-} ct__system;
+/* M = A[row.., col..], one of the blocks that this process holds. They cover the lower triangle; a block on the
+ * diagonal has row == col and counts for its lower triangle. One in memory may lie above the diagonal, in
+ * place of its transpose. */
+typedef struct ct__block {
+    ct_view M;
+    int64_t row, col, number; /* number: of the next block */
+} ct__block;
 
-/* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
- * succeeded. */
-double ct__gp_rounding(ct_dtype dtype);
-/* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, p), of contiguous columns, becomes r,
- * which has as many elements. On a grid p is 1. in: theta, X, r, noise. If `square`, a small matrix is stored
- * as a square. On a grid (tiles/grid.h) the matrix is this process's tiles, and the functions below are
- * collective. */
-ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
-                         bool square, ct__grid grid);
-/* Builds C and factorises it: the matrix becomes L, or, with `inverse`, C⁻¹; alpha and diagonal are filled.
- * False if a failure is known or the call has failed; the outputs are then undefined. If a failure becomes
- * known only later, alpha is NaN. */
-bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
-/* With C̄ = weight (M - uuᵀ), where the matrix holds M, as a rule C⁻¹:
- *     theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,  X_bar_i = 2 Σ_j C̄_ij ∂k(x_i, x_j)/∂x_i
- * No view for u (n): zero; for X_bar: not wanted. On a grid the weight is ½ and u is α. */
-void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
-                         ct_view X_bar);
+typedef struct ct__storage {
+    /* Moves b to the next block; the first after { 0 }. False at the end. */
+    bool (*next)(const ct__factor *A, ct__block *b);
+    /* out (n) = the diagonal. */
+    void (*diagonal)(ct_call *c, const ct__factor *A, ct_view out);
+    /* As ct_prim_sweep_blocks: A becomes L or, with `inverse`, A⁻¹; z (n, p) becomes L⁻¹z or A⁻¹z; diagonal (n)
+     * that of L. False if A is known not to be positive definite. */
+    bool (*sweep)(ct_call *c, const ct__factor *A, bool inverse, double tolerance, ct_view z,
+                  ct_view diagonal);
+    /* B (m, n - first) = B L⁻ᵀ or, with `trans`, B L⁻¹, with the rows and columns of L from `first` on. */
+    void (*solve)(ct_call *c, const ct__factor *L, bool trans, int64_t first, ct_view B);
+    /* Process 0's `rows` (unit, first + unit at most) = rows first, first + 1, ... up to the diagonal's column. */
+    void (*rows)(ct_call *c, const ct__factor *A, int64_t first, ct_view rows);
+    /* x = the sum of all processes' x; false if a process has failed. */
+    bool (*sum)(ct_call *c, const ct__factor *A, ct_view x);
+} ct__storage;
 
-/* The contraction of ct__system_contract, with the symmetric M given block by block: the blocks on its
- * diagonal, and those on one side of it. */
-typedef struct ct__slopes {
-    const ct_cov_program *program;
-    ct_view theta, X, u; /* (P), (n, d), (n); no view for u: zero */
-    double weight;
-    ct_view theta_bar, X_bar; /* (P), (n, d); no view for X_bar: not wanted */
-} ct__slopes;
+struct ct__factor {
+    const ct__storage *in;
+    int64_t n;
+    int64_t unit;      /* solves begin, and `rows` are read, at multiples of it */
+    ct_view numbers;   /* the packed rectangle, a square, or this process's tiles */
+    ct__packed blocks; /* in memory */
+    ct__grid grid;     /* over processes */
+};
 
-/* theta_bar = 0, X_bar = 0 */
-void ct__slopes_clear(ct_call *c, const ct__slopes *s);
-/* Adds the block M[row.., col..]. An off-diagonal block counts twice. A diagonal block has row == col, and
- * only its lower triangle is read. */
-void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int64_t col);
+static inline void ct__factor_solve(ct_call *c, const ct__factor *L, int64_t first, ct_view B)
+{
+    L->in->solve(c, L, false, first, B);
+}
+static inline void ct__factor_solve_trans(ct_call *c, const ct__factor *L, int64_t first, ct_view B)
+{
+    L->in->solve(c, L, true, first, B);
+}
+static inline void ct__factor_diagonal(ct_call *c, const ct__factor *A, ct_view out)
+{
+    A->in->diagonal(c, A, out);
+}
 
 #endif

@@ -6,6 +6,22 @@ int64_t ct__rows_within(int64_t bytes, int64_t n, ct_dtype dtype, int64_t least,
     return rows < least ? least : rows > most ? most : rows;
 }
 
+enum { PANEL_BYTES = 32 << 20, LEAST = 16, WIDE = 512 };
+
+static int64_t widest(int64_t n) { return n > 2 * WIDE ? n / 2 : WIDE; }
+
+int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
+{
+    return ct__rows_within(PANEL_BYTES, n, dtype, LEAST, widest(n));
+}
+
+uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype)
+{
+    const uint64_t rows = (uint64_t)n, least = LEAST * rows, all = rows * (uint64_t)widest(n),
+                   room = PANEL_BYTES / ct_dtype_size(dtype), most = all < room ? all : room;
+    return most > least ? most : least;
+}
+
 /* -- the rectangle --------------------------------------------------------------------------------------- */
 
 ct_shape ct__packed_shape(int64_t n)
@@ -35,16 +51,15 @@ ct__packed ct__packed_of_square(ct_view square, int64_t n)
     };
 }
 
-ct__packed ct__packed_on(const ct__grid *grid, ct_view tiles)
+void ct__packed_move_row(ct_call *c, const ct__packed *p, int64_t i, ct_view row, bool back)
 {
-    return (ct__packed){ .n1 = grid->n, .grid = *grid, .tiles = tiles };
-}
-
-void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])
-{
-    int64_t k = i - p->n1;
-    part[0] = k < 0 ? ct_view_block(p->A11, i, i + 1, 0, i + 1) : ct__rows(p->A21, k, k + 1);
-    part[1] = k < 0 ? ct_no_view() : ct_view_block(p->A22, k, k + 1, 0, k + 1);
+    const int64_t k = i - p->n1, left = k < 0 ? i + 1 : p->n1;
+    const ct_view part[] = { k < 0 ? ct_view_block(p->A11, i, i + 1, 0, i + 1) : ct__rows(p->A21, k, k + 1),
+                             k < 0 ? ct_no_view() : ct_view_block(p->A22, k, k + 1, 0, k + 1) };
+    for (int half = 0; half < (k < 0 ? 1 : 2); half++) {
+        const ct_view piece = ct__cols(row, half ? left : 0, half ? i + 1 : left);
+        ct_prim_copy(c, back ? piece : part[half], back ? part[half] : piece);
+    }
 }
 
 ct_view ct__packed_block(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
@@ -108,31 +123,8 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
 
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
 {
-    if (C->grid.group) {
-        ct__grid_diagonal(c, &C->grid, C->tiles, diagonal);
-        return;
-    }
     ct_prim_copy(c, ct_view_diagonal(C->A11), ct__rows(diagonal, 0, C->n1));
     if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct__rows(diagonal, C->n1, C->n1 + C->n2));
-}
-
-static void add_diagonal(ct_call *c, ct_view A, ct_view line)
-{
-    ct_view diagonal = ct_view_diagonal(A);
-    ct_prim_map2(c, CT_MAP_add, diagonal, line, diagonal);
-}
-
-void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line)
-{
-    const ct__grid *g = &C->grid;
-    const int64_t n = C->n1 + C->n2;
-    line = ct_view_broadcast(line, ct_shape1(n));
-    for (int64_t i = 0; i < g->tiles; i++)
-        if (ct__grid_owns(g, i))
-            add_diagonal(c, ct__grid_stack(g, C->tiles, i, i, i + 1), ct__grid_part(g, line, 0, i));
-    if (g->group) return;
-    add_diagonal(c, C->A11, ct__rows(line, 0, C->n1));
-    if (C->n2) add_diagonal(c, C->A22, ct__rows(line, C->n1, n));
 }
 
 void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G)

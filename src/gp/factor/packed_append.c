@@ -1,7 +1,7 @@
 /* Appends rows: S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ for B = k(X2, X1) L⁻ᵀ: k n² + k² n operations */
-#include <cotangent/op.h>
+#include "packed_append.h"
 
-#include "packed.h"
+#include "packed_solve.h"
 
 void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view noise,
                        const ct__packed *L, const ct__packed *to)

@@ -8,9 +8,9 @@
  *
  *     [L_JJ W_J] Q = [L'_JJ 0]      b(b + k) numbers, rotated on the host, where Q is collected
  *     [L_IJ W_I] Q = [L'_IJ W'_I]   a product for all rows I below: 2(b + k)² operations per row */
-#include <math.h>
+#include "packed_remove.h"
 
-#include "packed.h"
+#include <math.h>
 
 enum { BLOCK = 32, FEW = 16, MOST = BLOCK + FEW };
 
@@ -21,7 +21,7 @@ typedef struct removal {
     const int64_t *row; /* [count], ascending: the rows to remove */
 } removal;
 
-/* First row, and end, of stretch s of the rows that stay, 0 <= s <= count. Its rows move up by s. */
+/* First row, and end, of range s of the rows that stay, 0 <= s <= count. Its rows move up by s. */
 static int64_t begin_of(const removal *g, int64_t s) { return s ? g->row[s - 1] + 1 : 0; }
 static int64_t end_of(const removal *g, int64_t s) { return s < g->count ? g->row[s] : g->n; }
 

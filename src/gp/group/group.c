@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/model/crc64.h"
+#include "gp/data/crc64.h"
 
 /* Shared constants; nothing changes them. */
 static ct_group one = { .line = { { .size = 1 } } };
@@ -43,14 +43,13 @@ static void find_transport(ct_group *g)
     void *module = ct_module_load(CT__TRANSPORT_FILE, true, path, sizeof path, &reason);
     const ct__transport *t = module ? dlsym(module, CT__TRANSPORT_SYMBOL) : NULL;
     if (module) dlclose(module);
-    if (!module)
+    const bool found = t && t->version == CT__TRANSPORT_VERSION;
+    if (!found)
         fail(g, CT_EUNSUPPORTED,
-             "no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one process",
-             reason ? reason : CT__TRANSPORT_FILE);
-    else if (!t || t->version != CT__TRANSPORT_VERSION)
-        fail(g, CT_EUNSUPPORTED,
-             CT__TRANSPORT_FILE " belongs to another build than this %s: install both from one build",
-             ct_version());
+             module ? "%s belongs to another build than this: install both from one build"
+                    : "no module for MPI (%.200s): build with -Dmpi=enabled and install it, "
+                      "or use one process",
+             module || !reason ? CT__TRANSPORT_FILE : reason);
     else
         g->transport = t;
 }

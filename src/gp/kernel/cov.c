@@ -4,7 +4,8 @@
  * One primitive in each direction computes entries and derivatives tile by tile and stores neither distances
  * nor ∂K. k is symmetric, so z̄ is the x̄ of the transposed problem. With two inputs, theta and X, the matrix
  * is K(X, X). */
-#include "cov.h"
+#include "cov_call.h"
+#include "cov_compose.h"
 
 /* Input i; no view in the symmetric case, which has no Z. */
 static ct_view other(const ct_call *c, int i) { return i < ct_args(c) ? ct_arg(c, i) : ct_no_view(); }

@@ -1,10 +1,9 @@
-/* Shared by the ops of a kernel's program: calls, checks of inputs, the rule of a recorded sweep, and
- * samples. */
+#include "cov_call.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cov.h"
 #include "kernel_tree.h"
 
 /* -- calls ----------------------------------------------------------------------------------------------- */
@@ -30,29 +29,22 @@ ct_var ct__cov_apply(const ct_op *op, const ct_kernel *k, const ct_var *in, int 
     return p ? ct_apply(op, in, n, p, (size_t)p->bytes) : poisoned(in[0].tape);
 }
 
-ct_var ct__cov_apply_on(const ct_op *op, const ct_cov_program *p, const ct__grid *grid, const ct_var *in,
-                        int n)
+ct_var ct__cov_apply_with(const ct_op *op, const ct_cov_program *p, const void *extra, size_t bytes,
+                          const ct_var *in, int n)
 {
-    const size_t bytes = (size_t)p->bytes;
-    char *both = malloc(bytes + sizeof *grid);
+    const size_t own = (size_t)p->bytes;
+    char *both = malloc(own + bytes);
     if (!both) {
         ct_device *device = ct_tape_device(in[0].tape);
         ct_device_fail(device, CT_ENOMEM, "%s: no memory for the kernel", op->name);
         ct_tape_fail(in[0].tape, CT_ENOMEM, "%s", ct_message(device));
         return poisoned(in[0].tape);
     }
-    memcpy(both, p, bytes);
-    memcpy(both + bytes, grid, sizeof *grid);
-    ct_var result = ct_apply(op, in, n, both, bytes + sizeof *grid);
+    memcpy(both, p, own);
+    memcpy(both + own, extra, bytes);
+    ct_var result = ct_apply(op, in, n, both, own + bytes);
     free(both);
     return result;
-}
-
-ct__grid ct__cov_grid(const ct_cov_program *attribute)
-{
-    ct__grid grid;
-    memcpy(&grid, (const char *)attribute + attribute->bytes, sizeof grid);
-    return grid;
 }
 
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)

@@ -3,7 +3,9 @@
  *
  * cov_diag: k(x_i, x_i)                            theta (..., P), X (..., n, d) -> (..., n)
  * Profiles of a distance or of sines are 1 there; those of a dot product have s_i = Σ_d x_id²/l_d². */
-#include "cov.h"
+#include "cov_compose.h"
+
+#include "cov_call.h"
 #include "kernel_tree.h"
 
 /* The matrix to compose: k of all pairs of X and Z, of X and X if Z has no tape, or the diagonal of the

@@ -1,9 +1,9 @@
 /* Kernels from text: recursive descent over the grammar of kernel.h. */
-#include "scan.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "scan.h"
 
 /* -- options --------------------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static void option(ct__scan *p, kernel_node *n)
     char word[32];
     ct__scan_space(p);
     bool variance = kind->extra && !strcmp(kind->extra, "variance");
-    if (variance && (*p->at == '.' || (*p->at >= '0' && *p->at <= '9'))) {
+    if (variance && (*p->at == '.' || ct__is_digit(*p->at))) {
         ct__scan_value(p, n->param);
         return;
     }

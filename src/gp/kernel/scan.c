@@ -44,13 +44,12 @@ void ct__scan_expect(ct__scan *p, char c)
 }
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const char *ct__scan_name(ct__scan *p, char word[32])
 {
     const char *start = ct__scan_space(p);
     int n = 0;
-    while (is_letter(*p->at) || (p->at > start && is_digit(*p->at))) {
+    while (is_letter(*p->at) || (p->at > start && ct__is_digit(*p->at))) {
         char c = *p->at++;
         if (n < 31) word[n++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
@@ -62,7 +61,7 @@ int ct__scan_integer(ct__scan *p, int limit, const char *what)
 {
     const char *start = ct__scan_space(p);
     int64_t value = 0;
-    while (is_digit(*p->at)) {
+    while (ct__is_digit(*p->at)) {
         if (value <= INT_MAX) value = 10 * value + (*p->at - '0');
         p->at++;
     }
@@ -83,7 +82,7 @@ static const char *decimal(const char *text, double *value)
     if (end == text + (*text == '.')) return text;
     if (*end == 'e' || *end == 'E') {
         const char *power = end + (end[1] == '+' || end[1] == '-' ? 2 : 1);
-        if (is_digit(*power)) end = behind_digits(power);
+        if (ct__is_digit(*power)) end = behind_digits(power);
     }
     *value = NAN;
     if (end - text <= 200) ct_number_read(text, (size_t)(end - text), value);

@@ -15,6 +15,9 @@ typedef struct ct__scan {
     char what[256];
 } ct__scan;
 
+/* Whether c is one of "0" to "9", in every locale. */
+static inline bool ct__is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /* Keeps the first error. */
 void ct__scan_fail(ct__scan *p, ct_status status, const char *place, const char *format, ...) CT_PRINTF(4, 5);
 void ct__scan_no_memory(ct__scan *p);
@@ -28,6 +31,14 @@ void ct__scan_expect(ct__scan *p, char c);
 const char *ct__scan_name(ct__scan *p, char word[32]);
 /* Reads a whole number up to `limit`. */
 int ct__scan_integer(ct__scan *p, int limit, const char *what);
+/* The place after the name in quotes, which are doubled inside, at `text`; `text` if the second one is
+ * missing. */
+const char *ct__scan_behind_quotes(const char *text);
+/* Whether the token from `text` to `end`, possibly in quotes, is this name. */
+bool ct__scan_is_name(const char *text, const char *end, const char *name);
+/* Writes the names of d columns (NULL: x0, x1, ...), separated by commas, and "..." if there is no room for
+ * all. */
+void ct__scan_list(char *list, size_t size, const ct_column *columns, int64_t d);
 /* Reads a column of the inputs, as a number or a name (scan_column.c). */
 int ct__scan_column(ct__scan *p);
 /* Reads a valid value of param as its start, and an optional "!", which fixes it. */

@@ -1,66 +1,73 @@
-/* Reads a column of the inputs, as a number or a name. */
+/* Columns by their names or numbers. */
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel_tree.h"
 #include "scan.h"
 
-/* A name: in quotes, which are doubled inside, or up to ":", "," or ")". */
-typedef struct name {
-    const char *text;
-    size_t size;
-    bool quoted;
-} name;
-
-/* Reads the name at p->at. */
-static name take_name(ct__scan *p)
+const char *ct__scan_behind_quotes(const char *text)
 {
-    name n = { .text = p->at, .quoted = *p->at == '"' };
-    if (!n.quoted) {
-        p->at += strcspn(p->at, ":,)");
-        n.size = (size_t)(p->at - n.text);
-        while (n.size && strchr(" \t\r\n", n.text[n.size - 1])) n.size--;
-        return n;
-    }
-    for (n.text = ++p->at; *p->at; p->at++)
-        if (*p->at == '"' && *++p->at != '"') {
-            n.size = (size_t)(p->at - n.text) - 1;
-            return n;
-        }
-    ct__scan_fail(p, CT_EFORMAT, n.text - 1, "a quote is opened here and never closed");
-    return n;
+    const char *end = text + 1;
+    for (; *end && (*end != '"' || end[1] == '"'); end++) end += *end == '"';
+    return *end ? end + 1 : text;
 }
 
-static bool is_name(const name *n, const char *column)
+bool ct__scan_is_name(const char *text, const char *end, const char *name)
 {
-    const char *end = n->text + n->size;
-    for (const char *c = n->text; c < end; c++, column++) {
-        if (*c != *column) return false;
-        c += n->quoted && *c == '"';
+    const bool quoted = *text == '"';
+    if (quoted) text++, end--;
+    for (; text < end; text++, name++) {
+        if (*text != *name) return false;
+        if (quoted && *text == '"') text++;
     }
-    return !*column;
+    return !*name;
+}
+
+void ct__scan_list(char *list, size_t size, const ct_column *columns, int64_t d)
+{
+    size_t n = 0;
+    int64_t j = 0;
+    *list = 0;
+    for (; j < d && n + 4 < size; j++) {
+        char number[24];
+        snprintf(number, sizeof number, "x%lld", (long long)j);
+        n += (size_t)snprintf(list + n, size - 3 - n, "%s%s", j ? ", " : "",
+                              columns ? columns[j].name : number);
+    }
+    if (j < d || n + 4 > size) strcpy(list + strlen(list), "...");
 }
 
 static void unknown(ct__scan *p, const char *place)
 {
-    char list[160] = "";
-    size_t used = 0;
-    for (int64_t i = 0; i < p->n_columns && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", p->columns[i].name);
+    char list[160];
+    ct__scan_list(list, sizeof list, p->columns, p->n_columns);
     ct__scan_fail(p, CT_EFORMAT, place, "no such column; there are %s", list);
+}
+
+/* Passes the name here, in quotes or up to ":", "," or ")"; returns its end. */
+static const char *pass_name(ct__scan *p)
+{
+    const char *place = p->at, *end;
+    if (*place == '"') {
+        p->at = ct__scan_behind_quotes(place);
+        if (p->at == place) ct__scan_fail(p, CT_EFORMAT, place, "a quote is opened here and never closed");
+        return p->at;
+    }
+    p->at += strcspn(p->at, ":,)");
+    for (end = p->at; end > place && strchr(" \t\r\n", end[-1]);) end--;
+    return end;
 }
 
 int ct__scan_column(ct__scan *p)
 {
     const char *place = ct__scan_space(p);
-    if (!p->n_columns || (*place >= '0' && *place <= '9')) {
+    if (!p->n_columns || ct__is_digit(*place)) {
         const int number = ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
         if (p->n_columns && number >= p->n_columns) unknown(p, place);
         return number;
     }
-    const name n = take_name(p);
+    const char *end = pass_name(p);
     int64_t i = 0;
-    while (i < p->n_columns && !is_name(&n, p->columns[i].name)) i++;
+    while (i < p->n_columns && !ct__scan_is_name(place, end, p->columns[i].name)) i++;
     if (i == p->n_columns) unknown(p, place);
     if (i >= CT__KERNEL_MAX_DIMS)
         ct__scan_fail(p, CT_EFORMAT, place, "a column is at most %d", CT__KERNEL_MAX_DIMS - 1);

@@ -1,11 +1,11 @@
-/* A model as an object: its parts, its list of parameters. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+/* A model as an object: its parts and its properties. */
 #include "model.h"
 
-/* -- building -------------------------------------------------------------------------------------------- */
+#include <stdlib.h>
+
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
+#include "gp/data/trend.h"
 
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options)
@@ -19,70 +19,88 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .tape = ct_tape_new(device),
                    .kernel = kernel,
                    .options = *options,
-                   .n = n,
-                   .d = d,
-                   .dtype = dtype,
-                   .shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->shift),
-                   .transform.kind = options->transform,
-                   .y_scale = 1,
-                   .y_spread = 1,
-                   .noise_at = -1,
-                   .mean_at = -1 };
+                   .rows = { .n = n,
+                             .d = d,
+                             .dtype = dtype,
+                             .shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->rows.shift),
+                             .column = ct__columns_copy(device, options, d) },
+                   .target = { .transform.kind = options->transform, .scale = 1, .spread = 1 },
+                   .noise.kind = options->noise,
+                   .mean.kind = options->mean,
+                   .params = { .noise_at = -1, .mean_at = -1 } };
     gp->options.noise_variances = gp->options.noise_levels = NULL;
     gp->options.basis = NULL;
-    gp->options.noise_column = NULL;
-    ct__gp_take_columns(gp, ct__gp_copy_columns(device, options, d));
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->shift || !gp->column || ct__gp_set_noise_column(gp, options->noise_column)) {
+    if (!gp->tape || !gp->rows.shift || !gp->rows.column ||
+        ct__noise_set_column(&gp->noise, device, options->noise_column)) {
         ct_gp_free(gp);
         return NULL;
     }
-    gp->scale = gp->shift + d;
-    gp->spread = gp->scale + d;
+    gp->rows.scale = gp->rows.shift + d;
+    gp->rows.spread = gp->rows.scale + d;
     return gp;
+}
+
+void ct__gp_drop_rows(ct_gp *gp)
+{
+    ct__kept_drop(&gp->factor);
+    ct_release(gp->rows.X);
+    ct_release(gp->target.y);
+    ct_release(gp->noise.given);
+    ct_release(gp->likelihood.outputs);
+    ct__trend_drop(&gp->mean);
 }
 
 void ct_gp_free(ct_gp *gp)
 {
     if (!gp) return;
     ct__gp_drop_rows(gp);
-    free(gp->column);
-    free(gp->noise_column);
-    free(gp->level);
+    ct__noise_free(&gp->noise);
+    free(gp->rows.column);
+    free(gp->rows.shift);
     free(gp->lens);
-    free(gp->basis);
-    free(gp->shift);
-    free(gp->param);
-    free(gp->s);
+    free(gp->mean.basis);
+    free(gp->params.param);
+    free(gp->params.s);
     free(gp->starts);
     ct_kernel_free(gp->kernel);
     ct_tape_free(gp->tape);
     free(gp);
 }
 
-ct_status ct__gp_list_params(ct_gp *gp)
+void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
 {
-    const ct_gp_options *o = &gp->options;
-    int64_t noise = ct__noise_params(gp);
-    int64_t means = o->mean == CT_MEAN_CONSTANT ? 1 : o->mean == CT_MEAN_LINEAR ? 1 + gp->d : 0;
-    gp->n_kernel = ct_kernel_params(gp->kernel);
-    gp->n_params = gp->n_kernel + noise + means;
-    gp->noise_at = noise ? gp->n_kernel : -1;
-    gp->mean_at = means ? gp->n_kernel + noise : -1;
-    gp->param = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->param);
-    gp->s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->s);
-    if (!gp->param || !gp->s) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n_kernel; i++) gp->param[i] = *ct_kernel_param(gp->kernel, i);
-    const ct_param of_mean = {
-        .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1, .any_sign = true
-    };
-    for (int64_t i = gp->n_kernel; i < gp->n_params; i++) {
-        ct_param *p = &gp->param[i];
-        *p = ct__gp_is_noise(gp, i) ? ct__noise_param(gp, i - gp->noise_at) : of_mean;
-        if (!ct__gp_is_noise(gp, i) && i > gp->mean_at)
-            snprintf(p->name, sizeof p->name, "mean.slope[%lld]", (long long)(i - gp->mean_at - 1));
-    }
-    return CT_OK;
+    free(gp->rows.column);
+    gp->rows.column = columns;
+}
+
+/* -- the factor and the tape ----------------------------------------------------------------------------- */
+
+ct__grid ct__gp_grid(const ct_gp *gp) { return ct__grid_of(gp->options.group, gp->rows.n); }
+
+ct__factor ct__gp_factor_of(const ct_gp *gp)
+{
+    const ct__grid grid = ct__gp_grid(gp);
+    return ct__factor_of(&grid, ct_view_of(gp->factor.L), gp->rows.n);
+}
+
+ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)
+{
+    ct_status status = ct_tape_status(gp->tape);
+    if (!status)
+        ct_device_fail(gp->device, status = CT_ENUMERIC,
+                       "%s is not finite: look for a y far from all others, or bring the parameters nearer "
+                       "to the data's scale",
+                       what);
+    else if (status == CT_ENUMERIC)
+        ct_device_fail(
+            gp->device, status,
+            "%s is not positive definite (%.200s): learn a noise, raise it, or drop duplicate rows", what,
+            ct_tape_reason(gp->tape));
+    else
+        ct_device_fail(gp->device, status, "%s: %.400s", what, ct_tape_reason(gp->tape));
+    ct_tape_reset(gp->tape);
+    return status;
 }
 
 /* -- properties ------------------------------------------------------------------------------------------ */
@@ -90,31 +108,27 @@ ct_status ct__gp_list_params(ct_gp *gp)
 int64_t ct_gp_points(const ct_gp *gp) { return gp ? ct__gp_rows(gp) : 0; }
 bool ct_gp_has_factor(const ct_gp *gp) { return gp && gp->factor.ready; }
 int64_t ct_gp_dims(const ct_gp *gp) { return gp ? ct__gp_cols(gp) : 0; }
-ct_dtype ct_gp_dtype(const ct_gp *gp) { return gp ? gp->dtype : CT_F64; }
+ct_dtype ct_gp_dtype(const ct_gp *gp) { return gp ? gp->rows.dtype : CT_F64; }
 ct_device *ct_gp_device(const ct_gp *gp) { return gp ? gp->device : NULL; }
+ct_transform ct_gp_transform(const ct_gp *gp) { return gp ? gp->target.transform : (ct_transform){ 0 }; }
+const ct_kernel *ct_gp_kernel(const ct_gp *gp) { return gp ? gp->kernel : NULL; }
+ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_report){ 0 }; }
+
+const ct_column *ct_gp_input(const ct_gp *gp, int64_t column)
+{
+    return gp && column >= 0 && column < ct__gp_cols(gp) ? &gp->rows.column[column] : NULL;
+}
+
+const ct_column *ct_gp_output(const ct_gp *gp) { return gp ? &gp->rows.column[gp->rows.d] : NULL; }
+
 /* The noise of one output is the same in all its rows. */
 ct_gp_options ct_gp_get_options(const ct_gp *gp)
 {
     ct_gp_options o = gp ? gp->options : (ct_gp_options){ 0 };
-    if (gp && gp->lens) o.noise = CT_NOISE_LEARNED;
-    if (gp && gp->lens) o.noise_column = NULL;
+    if (!gp) return o;
+    o.inputs = gp->rows.column;
+    o.output = gp->rows.column + gp->rows.d;
+    o.noise_column = gp->lens ? NULL : gp->noise.column;
+    if (gp->lens) o.noise = CT_NOISE_LEARNED;
     return o;
-}
-
-const ct_kernel *ct_gp_kernel(const ct_gp *gp) { return gp ? gp->kernel : NULL; }
-ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_report){ 0 }; }
-
-/* Whether the model has a factor now. */
-static bool factorised(ct_gp *gp)
-{
-    if (!gp) return false;
-    ct__gp_enter(gp);
-    return !ct__gp_leave(gp, ct__gp_factorise(gp));
-}
-
-double ct_gp_nlml_value(ct_gp *gp) { return factorised(gp) ? gp->factor.nlml : NAN; }
-
-double ct_gp_jitter(ct_gp *gp)
-{
-    return factorised(gp) ? gp->factor.jitter * gp->y_scale * gp->y_scale : NAN;
 }

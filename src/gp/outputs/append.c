@@ -2,7 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "outputs.h"
+#include "answers.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/table.h"
+#include "joint.h"
 
 static ct_status append_each(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_tensor *noise)
 {
@@ -26,12 +29,12 @@ static ct_status append_each(ct_outputs *o, const ct_tensor *X, const ct__answer
 /* The whole's outputs with the new ones below: (n + k, p). */
 static ct_tensor *extended(const ct_outputs *o, const ct__answers *a)
 {
-    const int64_t old = o->whole->n * o->p, more = a->n * o->p;
+    const int64_t old = o->whole->rows.n * o->p, more = a->n * o->p;
     double *all = ct__gp_alloc(o->device, (uint64_t)(old + more), sizeof *all);
     ct_tensor *t = NULL;
-    if (all && !ct__gp_read(o->whole->shared, all)) {
+    if (all && !ct__gp_read(o->whole->likelihood.outputs, all)) {
         for (int64_t i = 0; i < more; i++) all[old + i] = a->y[i];
-        t = ct__gp_tensor(o->device, o->whole->dtype, ct_shape2(o->whole->n + a->n, o->p), all);
+        t = ct__gp_tensor(o->device, o->whole->rows.dtype, ct_shape2(o->whole->rows.n + a->n, o->p), all);
     }
     free(all);
     return t;
@@ -52,9 +55,10 @@ static ct_status append_shared(ct_outputs *o, const ct_tensor *X, const ct__answ
         ct_gp_free(fresh);
         return s;
     }
-    ct_release(fresh->shared);
-    fresh->shared = shared;
-    fresh->log_units += ct__answers_log_units(o, a);
+    ct_release(fresh->likelihood.outputs);
+    fresh->likelihood.outputs = shared;
+    fresh->target.log_units += ct__answers_log_units(o, a);
+    ct__likelihood_take(fresh, CT__SHARED_OUTPUTS);
     ct__outputs_replace(o, fresh);
     return CT_OK;
 }

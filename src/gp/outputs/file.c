@@ -1,55 +1,49 @@
-/* The file of several outputs. Numbers and text are as in a model's file.
+/* Saves and loads several outputs. Their file has
  *
- *     magic "\211CTGO\r\n\032", u32 version, u32 kind, i64 p
- *     for each output: text name, u32 kind, f64 shift, scale; for EACH these two are 0 and 1
- *     EACH:    p models, each as in its file from the version on
- *     SHARED:  the whole likewise; in dtype: the standardised outputs (n p)
- *     JOINT:   the whole likewise, of pairs
- *     u64 CRC-64 of all before */
+ *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH they are 0 and 1
+ *     EACH:         p models; SHARED and JOINT: the whole */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/model/layout.h"
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
+#include "gp/file/archive.h"
+#include "gp/file/columns_record.h"
+#include "gp/file/records.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/likelihood/joint.h"
+#include "gp/likelihood/table.h"
 #include "outputs.h"
 
-enum { VERSION = 1 };
-
-/* The part between the magic and the outputs' names. Reads or writes *p. */
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {
-    if (ct__stream_small(s, VERSION, INT32_MAX) != VERSION) s->bad = true;
     *kind = (ct_outputs_kind)ct__stream_small(s, (int)*kind, CT_OUTPUTS_JOINT);
     ct__stream_numbers(s, p, 1, 8);
-    if (*p < 1 || *p > CT_OUTPUTS_MOST) s->bad = true;
+    s->bad |= *p < 1 || *p > CT_OUTPUTS_MOST;
 }
 
 static void output(ct__stream *s, ct_column *c, double *shift, double *scale)
 {
-    ct__model_column(s, c);
-    ct__stream_numbers(s, shift, 1, 8);
-    ct__stream_numbers(s, scale, 1, 8);
-    if (!s->bad && (!isfinite(*shift) || !(*scale > 0) || isinf(*scale))) s->bad = true;
+    ct__stream_column(s, c);
+    ct__stream_reals(s, shift, 1, false);
+    ct__stream_reals(s, scale, 1, true);
 }
 
 /* -- saving ---------------------------------------------------------------------------------------------- */
 
-static ct_status write_all(ct__stream *s, ct_outputs *o, bool bare, const char *path)
+static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, const char *path)
 {
-    ct_status status = ct__stream_buffer(s);
-    if (status) return status;
-    ct__stream_magic(s, 'O');
+    ct_status status = CT_OK;
+    ct__stream_name(s, "outputs");
     head(s, &o->kind, &o->p);
     for (int64_t j = 0; j < o->p; j++) {
         double none = 0, one = 1;
         output(s, &o->column[j], o->whole ? &o->shift[j] : &none, o->whole ? &o->scale[j] : &one);
     }
-    if (o->whole) status = ct__model_write(s, o->whole, bare, path);
-    if (!status && o->kind == CT_OUTPUTS_SHARED)
-        ct__stream_tensor(s, &o->whole->shared, o->whole->dtype, ct_tensor_shape(o->whole->shared));
-    for (int64_t j = 0; j < o->p && !o->whole && !status; j++)
-        status = ct__model_write(s, o->model[j], bare, path);
-    return status ? status : ct__stream_end(s);
+    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !status; j++)
+        status = ct__records_write(s, o->whole ? o->whole : o->model[j], which, path);
+    return status;
 }
 
 ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_options *options)
@@ -60,17 +54,15 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     const bool bare = options && options->no_factor;
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
-    if (!bare && o->whole) status = ct__gp_factorise(o->whole);
-    for (int64_t j = 0; j < o->p && !bare && !o->whole && !status; j++)
-        status = ct__gp_factorise(o->model[j]);
-    for (int64_t j = 0; j < o->p && !status; j++)
-        if (strlen(o->column[j].name) > CT__STREAM_TEXT)
-            status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
-                                    CT__STREAM_TEXT);
+    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !bare && !status; j++)
+        status = ct__gp_factorise(o->whole ? o->whole : o->model[j]);
+    if (!status && ct__columns_longest(o->column, o->p) > CT__STREAM_TEXT)
+        status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
+                                CT__STREAM_TEXT);
     if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
-    if (!status) status = write_all(&s, o, bare, path);
-    free(s.data);
-    return ct_file_writer_end(s.to, status);
+    if (!status) status = ct__archive_begin(&s);
+    if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
+    return ct__archive_end(&s, status);
 }
 
 /* -- loading --------------------------------------------------------------------------------------------- */
@@ -89,8 +81,7 @@ static ct_outputs *read_head(ct__stream *s)
     ct_outputs *o = s->bad ? NULL : ct__outputs_blank(s->device, kind, p, 0, columns);
     if (!s->bad && !o) ct__stream_lacks_memory(s);
     if (o) memcpy(o->shift, scales, 2 * (size_t)p * sizeof *scales);
-    for (int64_t j = 0; j < p && columns; j++) ct__model_column_drop(&columns[j]);
-    free(columns);
+    ct__stream_columns_free(columns, p);
     free(scales);
     return o;
 }
@@ -110,73 +101,70 @@ static bool consistent(const ct_outputs *o)
         if (ct_outputs_find(o, o->column[j].name) != j) return false;
     for (int64_t j = 0; j < o->p && !o->whole; j++) {
         const ct_gp *gp = o->model[j];
-        bool same = gp->dtype == o->model[0]->dtype && gp->d == o->d &&
+        bool same = gp->rows.dtype == o->model[0]->rows.dtype && gp->rows.d == o->d &&
                     !strcmp(ct_gp_output(gp)->name, o->column[j].name);
-        for (int64_t k = 0; k < gp->d && same; k++)
-            same = !strcmp(gp->column[k].name, o->model[0]->column[k].name);
+        for (int64_t k = 0; k < gp->rows.d && same; k++)
+            same = !strcmp(gp->rows.column[k].name, o->model[0]->rows.column[k].name);
         if (!same) return false;
     }
     const ct_gp *w = o->whole;
-    bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->n_levels == o->p && w->d > 1;
-    for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->level[j] == (double)j;
-    by_output = by_output && of_outputs(o, w->noise_column) && of_outputs(o, &w->column[w->d - 1]);
+    bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->noise.n_levels == o->p && w->rows.d > 1;
+    for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->noise.level[j] == (double)j;
+    by_output = by_output && of_outputs(o, w->noise.column) && of_outputs(o, &w->rows.column[w->rows.d - 1]);
     if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
-    return !w ||
-           (w->mean_at < 0 && !w->transform.kind && !w->basis && w->y_shift == 0 && w->y_scale == 1 &&
-            w->y_spread > 0 && w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
+    return !w || (w->params.mean_at < 0 && !w->target.transform.kind && !w->mean.basis &&
+                  w->target.shift == 0 && w->target.scale == 1 && w->target.spread > 0 &&
+                  w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
-/* Reads what the whole has besides its model. */
-static void read_rest(ct__stream *s, ct_outputs *o)
+/* Completes the whole. */
+static void restore_whole(ct__stream *s, ct_outputs *o)
 {
     ct_gp *w = o->whole;
-    if (o->kind == CT_OUTPUTS_SHARED) {
-        ct__stream_tensor(s, &w->shared, w->dtype, ct_shape2(w->n, o->p));
-        for (int64_t j = 0; j < o->p; j++) w->log_units += (double)w->n * log(o->scale[j]);
-        return;
-    }
-    double *level = ct__gp_doubles(w->given);
+    const ct_tensor *Y = w->likelihood.outputs;
     int64_t rows[CT_OUTPUTS_MOST] = { 0 };
-    if (!level || ct__joint_find_grid(w)) ct__stream_lacks_memory(s);
-    for (int64_t i = 0; i < w->n && level; i++) {
-        w->log_units += log(o->scale[(int64_t)level[i]]);
-        rows[(int64_t)level[i]]++;
+    const bool shared = o->kind == CT_OUTPUTS_SHARED;
+    s->bad |= shared != (Y != NULL) || (shared && ct_tensor_dim(Y, 1) != o->p);
+    double *level = shared || s->bad ? NULL : ct__gp_doubles(w->noise.given);
+    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_lacks_memory(s);
+    ct__likelihood_take(w, shared ? CT__SHARED_OUTPUTS : CT__JOINT_OUTPUTS);
+    for (int64_t i = 0; i < w->rows.n && level; i++) rows[(int64_t)level[i]]++;
+    for (int64_t j = 0; j < o->p && !s->bad; j++) {
+        const int64_t count = shared ? w->rows.n : rows[j];
+        w->target.log_units += (double)count * log(o->scale[j]);
+        s->bad |= !count;
     }
-    for (int64_t j = 0; j < o->p; j++) s->bad |= !rows[j];
     free(level);
-    o->d = w->d - 1;
+    if (!shared) o->d = w->rows.d - 1;
 }
 
-/* Reads the models; false with the reason on the device. */
+/* Reads the models; false with the reason on the device, or with s->bad. */
 static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
 {
     const bool whole = o->kind != CT_OUTPUTS_EACH;
-    for (int64_t j = 0; j < (whole ? 1 : o->p); j++) {
-        ct_gp *gp = ct__model_read(s, path, NULL);
-        if (!gp) return false;
+    char *word = NULL;
+    for (int64_t j = 0; j < (whole ? 1 : o->p) && !s->bad; j++) {
+        ct__stream_text(s, &word);
+        s->bad |= !word || strcmp(word, "model") != 0;
+        ct_gp *gp = s->bad ? NULL : ct__records_read(s, path, NULL);
         *(whole ? &o->whole : &o->model[j]) = gp;
-        o->d = gp->d;
+        if (!gp) break;
+        o->d = gp->rows.d;
     }
-    if (o->whole && consistent(o)) read_rest(s, o);
-    if (s->no_memory)
-        ct_device_fail(o->device, CT_ENOMEM, "%.200s: no memory for the outputs", path);
-    else if (s->bad || !consistent(o) || ct__stream_left(s))
-        ct__stream_bad_file(s, path, "the outputs' contents make no sense");
-    else
-        return true;
-    return false;
+    free(word);
+    if (s->bad || !(whole ? o->whole : o->model[o->p - 1])) return false;
+    if (o->whole && consistent(o)) restore_whole(s, o);
+    s->bad |= !consistent(o) || ct__stream_left(s);
+    return !s->bad;
 }
 
-/* A wrong checksum takes precedence over earlier faults, as it explains them. */
 static ct_outputs *read_file(ct__stream *s, const char *path)
 {
     ct_outputs *o = read_head(s);
     bool good = o && read_models(s, o, path);
-    if (!o && s->no_memory)
-        ct_device_fail(s->device, CT_ENOMEM, "%.200s: no memory for the outputs", path);
-    else if (!o)
-        ct__stream_bad_file(s, path, "the outputs' header makes no sense");
-    if (!s->no_memory && !ct__stream_undamaged(s, path)) good = false;
+    if (s->no_memory) ct_device_fail(s->device, CT_ENOMEM, "%.200s: no memory for the outputs", path);
+    if (s->bad) ct__archive_refuse(s, path, "the outputs' contents make no sense");
+    if (!s->no_memory && !ct__archive_undamaged(s, path)) good = false;
     if (good) return o;
     ct_outputs_free(o);
     return NULL;
@@ -186,10 +174,11 @@ ct_outputs *ct_outputs_load(ct_device *device, const char *path)
 {
     ct__stream s;
     if (ct_device_status(device)) return NULL;
-    const char kind = ct__stream_open(&s, device, path);
-    ct_outputs *o = kind == 'O' ? read_file(&s, path) : NULL;
-    ct__stream_close(&s);
-    if (kind != 'P') return o;
+    const char *kind = ct__archive_open(&s, device, path);
+    const bool one = kind && !strcmp(kind, "model");
+    ct_outputs *o = kind && !one ? read_file(&s, path) : NULL;
+    ct__archive_close(&s);
+    if (!one) return o;
     ct_gp *gp = ct_gp_load(device, path);
     if (gp && !(o = ct_outputs_of(&gp, 1))) ct_gp_free(gp);
     return o;

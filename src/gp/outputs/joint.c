@@ -1,10 +1,15 @@
 /* Joint outputs: one model of pairs (x, output). Its last column is the output's code. It has a row for each
  * value present, first those of output 0, then those of output 1, ... */
+#include "joint.h"
+
 #include <math.h>
 #include <stdlib.h>
 
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
 #include "gp/kernel/kernel_tree.h"
-#include "outputs.h"
+#include "gp/likelihood/joint.h"
+#include "gp/likelihood/table.h"
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
@@ -77,7 +82,7 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     ct_tensor *t[3] = { NULL };
     pairs q = { 0 };
     const char **levels = ct__gp_alloc(o->device, (uint64_t)o->p, sizeof *levels);
-    ct_column *columns = ct__gp_copy_columns(o->device, &model, o->d), /* the output's column is the last */
+    ct_column *columns = ct__columns_copy(o->device, &model, o->d), /* the output's column is the last */
         *own = columns ? ct__gp_alloc(o->device, (uint64_t)o->d + 1, sizeof *own) : NULL;
     ct_status s = levels && own ? pair_up(o, X, a, &q) : CT_ENOMEM;
     if (!s) s = tensors_of(o, &q, ct_tensor_dtype(X), t);
@@ -94,7 +99,8 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
         kernel = NULL;
         s = o->whole ? ct__joint_find_grid(o->whole) : ct_last_status(o->device);
     }
-    if (!s) o->whole->log_units = ct__answers_log_units(o, a);
+    if (!s) ct__likelihood_take(o->whole, CT__JOINT_OUTPUTS);
+    if (!s) o->whole->target.log_units = ct__answers_log_units(o, a);
     ct_kernel_free(kernel);
     release(t);
     free(q.x);
@@ -109,7 +115,7 @@ ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers 
     ct_tensor *t[3] = { NULL };
     pairs q;
     ct_status s = pair_up(o, X, a, &q);
-    if (!s) s = tensors_of(o, &q, o->whole->dtype, t);
+    if (!s) s = tensors_of(o, &q, o->whole->rows.dtype, t);
     ct_gp *fresh = s ? NULL : ct_gp_copy(o->whole);
     if (!s) s = fresh ? ct_gp_append(fresh, t[0], t[1], t[2]) : ct_last_status(o->device);
     release(t);
@@ -119,7 +125,7 @@ ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers 
         return s;
     }
     const double more = ct__answers_log_units(o, a);
-    fresh->log_units += more;
+    fresh->target.log_units += more;
     fresh->factor.nlml += more;
     ct__outputs_replace(o, fresh);
     return CT_OK;
@@ -152,7 +158,7 @@ ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int6
     ct_status s = of_C ? ct_gp_predict_full(o->whole, at, false, of_mean, of_C) : ct_last_status(o->device);
     if (!s) s = ct__gp_read(of_mean, mean);
     if (!s) s = ct__gp_read(of_C, C);
-    const ct_param *noise = &o->whole->param[o->whole->noise_at];
+    const ct_param *noise = &o->whole->params.param[o->whole->params.noise_at];
     for (int64_t k = 0; k < mp && !s; k++) {
         const double unit = o->scale[k % p];
         mean[k] = o->shift[k % p] + unit * mean[k];

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "outputs.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/table.h"
+#include "joint.h"
 
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y, const ct_outputs_options *o)
 {
@@ -27,23 +29,11 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
                                   "ct_outputs_new: output %lld has no unique name, or is a category",
                                   (long long)j);
     }
-    if (!ct__group_is_one(m->group))
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: several outputs cannot share a group of processes");
+    const unsigned kind[] = { 0, CT__SHARED_OUTPUTS, CT__JOINT_OUTPUTS };
+    const unsigned features = ct__features_of(m, ct_tensor_dtype(X)) | CT__SEVERAL_OUTPUTS | kind[o->kind];
+    if (!ct__likelihood_for(device, features, NULL, "ct_outputs_new")) return ct_last_status(device);
     if (o->kind == CT_OUTPUTS_EACH) return ct__noise_check(device, m, ct_tensor_dim(X, 0));
-    if (m->mean != CT_MEAN_CONSTANT && m->mean != CT_MEAN_ZERO)
-        return ct_device_fail(
-            device, CT_EUNSUPPORTED,
-            "ct_outputs_new: shared and joint outputs have their averages as the mean: use CT_MEAN_ZERO");
-    if (m->transform != CT_TRANSFORM_NONE)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: a transform of the outputs is for CT_OUTPUTS_EACH");
-    if (m->noise == CT_NOISE_GIVEN || m->noise == CT_NOISE_GIVEN_PLUS)
-        return ct_device_fail(device, CT_EUNSUPPORTED, "ct_outputs_new: given noise is for CT_OUTPUTS_EACH");
     if (o->kind == CT_OUTPUTS_SHARED) return CT_OK;
-    if (m->noise != CT_NOISE_LEARNED)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_outputs_new: joint outputs learn a noise for each: CT_NOISE_LEARNED");
     if (o->rank < 0 || o->rank > p || o->rank > CT_COV_MOST_RANK)
         return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: a rank of %d for %lld outputs", o->rank,
                               (long long)p);
@@ -95,8 +85,9 @@ static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, 
         ct_kernel_free(kernel);
     ct_release(y);
     if (o->whole) {
-        o->whole->shared = shared;
-        o->whole->log_units = ct__answers_log_units(o, a);
+        o->whole->likelihood.outputs = shared;
+        o->whole->target.log_units = ct__answers_log_units(o, a);
+        ct__likelihood_take(o->whole, CT__SHARED_OUTPUTS);
         return CT_OK;
     }
     ct_release(shared);
@@ -153,8 +144,10 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
                               (long long)count, CT_OUTPUTS_MOST);
     for (int64_t j = 0; j < count; j++) {
         const ct_gp *gp = models[j];
-        bool same = gp->device == first->device && gp->dtype == first->dtype && gp->d == first->d;
-        for (int64_t k = 0; k < gp->d && same; k++) same = !strcmp(gp->column[k].name, first->column[k].name);
+        bool same =
+            gp->device == first->device && gp->rows.dtype == first->rows.dtype && gp->rows.d == first->rows.d;
+        for (int64_t k = 0; k < gp->rows.d && same; k++)
+            same = !strcmp(gp->rows.column[k].name, first->rows.column[k].name);
         for (int64_t i = 0; i < j && same; i++)
             same = gp != models[i] && strcmp(ct_gp_output(gp)->name, ct_gp_output(models[i])->name) != 0;
         if (!same)
@@ -162,9 +155,9 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
                                   "ct_outputs_of: model %lld has other inputs, dtype or device, or another "
                                   "model's output",
                                   (long long)j);
-        if (!ct__group_is_one(gp->options.group))
-            return ct_device_fail(first->device, CT_EUNSUPPORTED,
-                                  "ct_outputs_of: model %lld belongs to a group", (long long)j);
+        const unsigned features = gp->likelihood.features | CT__SEVERAL_OUTPUTS;
+        if (!ct__likelihood_for(first->device, features, NULL, "ct_outputs_of"))
+            return ct_last_status(first->device);
     }
     return CT_OK;
 }
@@ -175,7 +168,8 @@ ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count)
     ct_device *device = models[0]->device;
     ct_column *columns = ct__gp_alloc(device, (uint64_t)count, sizeof *columns);
     for (int64_t j = 0; j < count && columns; j++) columns[j] = *ct_gp_output(models[j]);
-    ct_outputs *o = columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->d, columns) : NULL;
+    ct_outputs *o =
+        columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->rows.d, columns) : NULL;
     for (int64_t j = 0; j < count && o; j++) o->model[j] = models[j];
     free(columns);
     return o;

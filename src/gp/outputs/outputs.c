@@ -7,14 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/data/columns.h"
+#include "gp/data/numbers.h"
+#include "gp/likelihood/factorise.h"
+#include "gp/likelihood/table.h"
+#include "gp/model/param_units.h"
+#include "gp/model/param_values.h"
+
 /* -- building -------------------------------------------------------------------------------------------- */
 
 /* Copies names and texts into one block, as the p - 1 inputs and the output of a model. */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
     if (columns)
-        return ct__gp_copy_columns(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
-                                   p - 1);
+        return ct__columns_copy(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
+                                p - 1);
     ct_column *numbered = ct__gp_alloc(device, (uint64_t)p, sizeof *numbered);
     char(*name)[24] = numbered ? ct__gp_alloc(device, (uint64_t)p, sizeof *name) : NULL;
     for (int64_t j = 0; j < p && name; j++) {
@@ -93,8 +100,8 @@ int64_t ct_outputs_find(const ct_outputs *o, const char *name)
 int64_t ct_outputs_values(const ct_outputs *o)
 {
     int64_t sum = 0;
-    if (o && o->whole) return o->whole->n * (o->kind == CT_OUTPUTS_SHARED ? o->p : 1);
-    for (int64_t j = 0; o && j < o->p; j++) sum += o->model[j]->n;
+    if (o && o->whole) return o->whole->rows.n * (o->kind == CT_OUTPUTS_SHARED ? o->p : 1);
+    for (int64_t j = 0; o && j < o->p; j++) sum += o->model[j]->rows.n;
     return sum;
 }
 
@@ -118,17 +125,17 @@ static ct_prior moved(ct_prior prior, double origin, double r)
 static ct_status change_units(ct_gp *gp, const ct_gp *whole)
 {
     ct_status s = CT_OK;
-    for (int64_t i = 0; i < gp->n_params && !s; i++) {
-        ct_param *p = &gp->param[i];
+    for (int64_t i = 0; i < gp->params.count && !s; i++) {
+        ct_param *p = &gp->params.param[i];
         const double r = ct__gp_unit(gp, i) / ct__gp_unit(whole, i),
-                     origin = ct__gp_origin(gp, i) - r * ct__gp_origin(whole, i), kept = gp->s[i];
+                     origin = ct__gp_origin(gp, i) - r * ct__gp_origin(whole, i), kept = gp->params.s[i];
         p->value = origin + r * p->value;
         p->lower = fmin(origin + r * p->lower, p->value);
         p->upper = fmax(origin + r * p->upper, p->value);
         p->prior = moved(p->prior, origin, r);
         s = ct__gp_check_param(gp, i, p);
         if (!s) s = ct__gp_pass_on(gp, i);
-        gp->s[i] = kept;
+        gp->params.s[i] = kept;
     }
     return s;
 }
@@ -136,17 +143,18 @@ static ct_status change_units(ct_gp *gp, const ct_gp *whole)
 /* Takes y of output j from the whole's outputs, and computes α with the shared factor. */
 static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
 {
-    double *y = ct__gp_doubles(o->whole->shared);
+    double *y = ct__gp_doubles(o->whole->likelihood.outputs);
     if (!y) return ct_last_status(o->device);
-    for (int64_t i = 0; i < gp->n; i++) y[i] = y[i * o->p + j];
-    ct_release(gp->y);
-    ct_release(gp->shared);
+    for (int64_t i = 0; i < gp->rows.n; i++) y[i] = y[i * o->p + j];
+    ct_release(gp->target.y);
+    ct_release(gp->likelihood.outputs);
     ct_release(gp->factor.alpha);
-    gp->shared = gp->factor.alpha = NULL;
-    gp->y = ct__gp_tensor(o->device, gp->dtype, ct_shape2(gp->n, 1), y);
+    gp->likelihood.outputs = gp->factor.alpha = NULL;
+    ct__likelihood_take(gp, 0);
+    gp->target.y = ct__gp_tensor(o->device, gp->rows.dtype, ct_shape2(gp->rows.n, 1), y);
     free(y);
     gp->factor.ready = false;
-    const ct_status s = gp->y ? ct__gp_complete(gp) : ct_last_status(o->device);
+    const ct_status s = gp->target.y ? ct__gp_complete(gp) : ct_last_status(o->device);
     if (s != CT_ENUMERIC) return s;
     return ct_device_fail(o->device, s, "output '%.64s': its likelihood is not finite", o->column[j].name);
 }
@@ -154,21 +162,25 @@ static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
 /* Turns gp, a copy of the whole, into the model of output j. */
 static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
 {
-    const ct_gp_options named = { .inputs = gp->column, .output = &o->column[j] };
-    ct_column *columns = ct__gp_copy_columns(o->device, &named, gp->d);
+    const ct_gp_options named = { .inputs = gp->rows.column, .output = &o->column[j] };
+    ct_column *columns = ct__columns_copy(o->device, &named, gp->rows.d);
     if (!columns) return CT_ENOMEM;
     ct__gp_take_columns(gp, columns);
     const bool inputs = gp->options.standardize == CT_STANDARDIZE_INPUTS;
     gp->options.standardize = inputs ? CT_STANDARDIZE_BOTH : CT_STANDARDIZE_OUTPUTS;
-    gp->y_shift = o->shift[j];
-    gp->y_scale = gp->y_spread = o->scale[j];
-    gp->log_units = o->kind == CT_OUTPUTS_SHARED ? 0 : gp->log_units - (double)gp->n * log(gp->y_scale);
+    gp->target.shift = o->shift[j];
+    gp->target.scale = gp->target.spread = o->scale[j];
+    gp->target.log_units =
+        o->kind == CT_OUTPUTS_SHARED ? 0 : gp->target.log_units - (double)gp->rows.n * log(gp->target.scale);
     ct_status s = change_units(gp, o->whole);
-    if (!s) s = o->kind == CT_OUTPUTS_SHARED ? take_column(o, gp, j) : ct__lens_set(gp, j);
-    return s;
+    if (s || o->kind == CT_OUTPUTS_SHARED) return s ? s : take_column(o, gp, j);
+    free(gp->lens);
+    gp->lens = ct__lens_new(gp->noise.given, j);
+    return gp->lens ? CT_OK : ct_last_status(o->device);
 }
 
-ct_gp *ct__outputs_extract(const ct_outputs *o, int64_t j)
+/* A copy of the whole as the model of output j. */
+static ct_gp *extract_copy(const ct_outputs *o, int64_t j)
 {
     ct_gp *gp = ct_gp_copy(o->whole);
     if (!gp || !extract(o, gp, j)) return gp;
@@ -188,7 +200,7 @@ ct_gp *ct_outputs_model(ct_outputs *o, int64_t j)
     if (ct__gp_factorise(o->whole)) return NULL;
     if (o->of != o->whole->factor.L) ct__outputs_changed(o);
     o->of = o->whole->factor.L;
-    if (!o->model[j]) o->model[j] = ct__outputs_extract(o, j);
+    if (!o->model[j]) o->model[j] = extract_copy(o, j);
     return o->model[j];
 }
 

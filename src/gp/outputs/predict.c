@@ -1,7 +1,10 @@
 /* Mean and covariance of all outputs at all points. */
 #include <stdlib.h>
 
-#include "outputs.h"
+#include "gp/data/numbers.h"
+#include "gp/model/exchange.h"
+#include "gp/model/memory.h"
+#include "joint.h"
 
 /* C[(i, j), (l, j)] = V[i, l]; 0 between different outputs. */
 static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, double *C)

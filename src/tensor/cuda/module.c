@@ -2,8 +2,6 @@
  * library's services through the device. */
 #include "module.h"
 
-#include <stdio.h>
-
 extern CT_API const ct__module ct__cuda_module;
 const ct__module ct__cuda_module = { CT__ABI, &ct__cuda_table };
 
@@ -17,7 +15,7 @@ ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(dev->message, sizeof dev->message, format, args);
+    ct__message(dev->message, sizeof dev->message, format, args);
     va_end(args);
     return dev->last_status = status;
 }

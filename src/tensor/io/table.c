@@ -1,7 +1,7 @@
 /* Access to a table of numbers that has been read. */
 #include "csv.h"
 #include "tensor/internal.h"
-#include "tensor/message.h"
+#include "tensor/text.h"
 
 #include <math.h>
 #include <stdarg.h>

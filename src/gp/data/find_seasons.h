@@ -1,0 +1,12 @@
+/* The seasons along a column of a tensor. */
+#ifndef CT_GP_FIND_SEASONS_H
+#define CT_GP_FIND_SEASONS_H
+
+#include <cotangent/season.h>
+#include <cotangent/transform.h>
+
+/* ct_find_seasons for the transformed y. */
+ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
+                              ct_transform_kind transform, ct_season season[CT_SEASONS], int *count);
+
+#endif

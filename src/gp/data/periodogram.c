@@ -1,0 +1,73 @@
+/* The periodogram of a series with a trend, evenly spaced or not: at each frequency least squares of a wave
+ * and the trend together. [Lomb 1976; Scargle 1982; Zechmeister & Kürster 2009] */
+#include "periodogram.h"
+
+#include <math.h>
+
+/* Four sums, so that additions do not wait for one another. */
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum[4] = { 0 };
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) sum[0] += a[i] * b[i];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
+/* v -= (q·v) q */
+static void leave(const double *q, double *v, int64_t n)
+{
+    const double part = dot(q, v, n);
+    for (int64_t i = 0; i < n; i++) v[i] -= part * q[i];
+}
+
+void ct__series_join(ct__series *s)
+{
+    const int64_t n = s->n;
+    double *v = s->q + s->columns * n;
+    const double before = sqrt(dot(v, v, n));
+    for (int k = 0; k < 2 * s->columns; k++) leave(s->q + k % s->columns * n, v, n); /* twice suffices */
+    const double norm = sqrt(dot(v, v, n));
+    if (!(norm > 1e-8 * before)) return;
+    for (int64_t i = 0; i < n; i++) v[i] /= norm;
+    leave(v, s->r, n);
+    s->columns++;
+}
+
+/* The power by the sums in the header, from the waves c and s; rr = |r|². */
+static double power_of(const ct__series *s, const double *c, const double *sine, double rr)
+{
+    const int64_t n = s->n;
+    double yc = 0, ys = 0, cc = 0, ss = 0, cs = 0;
+    for (int64_t i = 0; i < n; i++) {
+        yc += s->r[i] * c[i], ys += s->r[i] * sine[i];
+        cc += c[i] * c[i], ss += sine[i] * sine[i], cs += c[i] * sine[i];
+    }
+    for (int k = 0; k < s->columns; k++) { /* r is orthogonal to q */
+        const double qc = dot(s->q + k * n, c, n), qs = dot(s->q + k * n, sine, n);
+        cc -= qc * qc, ss -= qs * qs, cs -= qc * qs;
+    }
+    const double det = cc * ss - cs * cs,
+                 power = (ss * yc * yc + cc * ys * ys - 2 * cs * yc * ys) / (det * rr);
+    return cc > 0 && ss > 0 && det > 1e-12 * (double)n * (double)n ? fmin(fmax(power, 0), 1) : 0;
+}
+
+void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power)
+{
+    const int64_t n = s->n;
+    const double turn = 2 * acos(-1), rr = dot(s->r, s->r, n);
+    double *c = s->wave, *sine = c + n, *dc = sine + n, *ds = dc + n; /* of the frequency; of a step */
+    for (int64_t i = 0; i < n; i++) {
+        c[i] = cos(turn * first * s->t[i]), sine[i] = sin(turn * first * s->t[i]);
+        dc[i] = cos(turn * step * s->t[i]), ds[i] = sin(turn * step * s->t[i]);
+    }
+    for (int64_t k = 0; k < m; k++) {
+        power[k] = rr > 0 ? power_of(s, c, sine, rr) : 0;
+        for (int64_t i = 0; i < n; i++) {
+            const double next = c[i] * dc[i] - sine[i] * ds[i];
+            sine[i] = c[i] * ds[i] + sine[i] * dc[i];
+            c[i] = next;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+#include "param_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gp/data/numbers.h"
+#include "gp/kernel/prior.h"
+#include "param_units.h"
+
+/* -- the list -------------------------------------------------------------------------------------------- */
+
+ct_status ct__gp_list_params(ct_gp *gp)
+{
+    const int64_t kernel = ct_kernel_params(gp->kernel), noise = ct__noise_params(&gp->noise, gp->rows.d),
+                  mean = ct__mean_params(&gp->mean, gp->rows.d), count = kernel + noise + mean;
+    ct__params *p = &gp->params;
+    *p = (ct__params){ .count = count,
+                       .n_kernel = kernel,
+                       .noise_at = noise ? kernel : -1,
+                       .mean_at = mean ? kernel + noise : -1,
+                       .param = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *p->param),
+                       .s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *p->s) };
+    for (int64_t i = 0; i < count && p->param; i++)
+        p->param[i] = i < kernel           ? *ct_kernel_param(gp->kernel, i)
+                      : i < kernel + noise ? ct__noise_param(&gp->noise, i - kernel)
+                                           : ct__mean_param(i - kernel - noise);
+    return p->param && p->s ? CT_OK : CT_ENOMEM;
+}
+
+/* -- values ---------------------------------------------------------------------------------------------- */
+
+int64_t ct_gp_params(const ct_gp *gp) { return gp ? gp->params.count : 0; }
+
+const ct_param *ct_gp_param(const ct_gp *gp, int64_t i)
+{
+    return gp && i >= 0 && i < gp->params.count ? &gp->params.param[i] : NULL;
+}
+
+int64_t ct_gp_find(const ct_gp *gp, const char *name)
+{
+    for (int64_t i = 0; gp && name && i < gp->params.count; i++)
+        if (!strcmp(gp->params.param[i].name, name)) return i;
+    return -1;
+}
+
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *p)
+{
+    const char *name = gp->params.param[i].name;
+    bool positive = ct__gp_positive(gp, i);
+    if (!isfinite(p->value) || (positive && !(p->value > 0)))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g: it must be %s", name, p->value,
+                              positive ? "positive and finite" : "finite");
+    if (!(p->lower <= p->value && p->value <= p->upper))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g lies outside its bounds [%g, %g]", name,
+                              p->value, p->lower, p->upper);
+    if (!ct__prior_valid(&p->prior, positive))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g here", name,
+                              (int)p->prior.kind, p->prior.a, p->prior.b);
+    return CT_OK;
+}
+
+ct_status ct__gp_pass_on(ct_gp *gp, int64_t i)
+{
+    ct_status s = i < gp->params.n_kernel ? ct_kernel_set(gp->kernel, i, &gp->params.param[i]) : CT_OK;
+    if (s) return ct_device_fail(gp->device, s, "%s", ct_kernel_message(gp->kernel));
+    gp->params.s[i] = (gp->params.param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
+    return CT_OK;
+}
+
+ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
+{
+    if (!gp) return CT_EINVAL;
+    if (!param || i < 0 || i >= gp->params.count)
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_param: parameter %lld of %lld", (long long)i,
+                              (long long)gp->params.count);
+    ct_status s = ct__gp_check_param(gp, i, param);
+    if (s) return s;
+    ct_param *p = &gp->params.param[i], before = *p;
+    ct__param_set(p, param);
+    if (ct__gp_positive(gp, i)) p->lower = fmax(p->lower, 0);
+    s = ct__gp_pass_on(gp, i);
+    if (s)
+        *p = before;
+    else if (p->value != before.value)
+        ct__kept_drop(&gp->factor);
+    return s;
+}
+
+ct_status ct__gp_set_values(ct_gp *gp, const double *v)
+{
+    ct__kept_drop(&gp->factor);
+    for (int64_t i = 0; i < gp->params.count; i++) {
+        ct_param *p = &gp->params.param[i];
+        p->value = fmin(fmax(v[i], p->lower), p->upper); /* rounding may exceed a bound */
+        ct_status s = ct__gp_pass_on(gp, i);
+        if (s) return s;
+    }
+    return CT_OK;
+}
+
+/* Sets parameter i to a value, clipped to its bounds. */
+static ct_status move(ct_gp *gp, int64_t i, double value)
+{
+    ct_param p = gp->params.param[i];
+    if (p.fixed) return CT_OK;
+    p.value = fmin(fmax(value, p.lower), p.upper);
+    return ct_gp_set_param(gp, i, &p);
+}
+
+ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from)
+{
+    double first = 0;
+    for (int64_t i = from->params.n_kernel; i-- > 0;)
+        if (from->params.param[i].unit == CT_UNIT_VARIANCE) first = from->params.param[i].value;
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < gp->params.count && !s; i++) {
+        int64_t k = ct_gp_find(from, gp->params.param[i].name);
+        if (k >= 0)
+            s = move(gp, i, from->params.param[k].value);
+        else if (first > 0 && i < gp->params.n_kernel && gp->params.param[i].unit == CT_UNIT_VARIANCE)
+            s = move(gp, i, first / 10);
+    }
+    return s;
+}

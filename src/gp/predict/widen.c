@@ -1,0 +1,114 @@
+/* A fit with a wrong covariance can be overconfident, as the leave-one-out residuals show. With means m_i and
+ * variances v_i of each y_i given all other rows, their density is highest if all variances are multiplied by
+ *     c = 1/n Σ_i (y_i - m_i)² / v_i
+ * which leaves every m_i unchanged. Estimates from left-out rows suffer less from a wrong covariance than
+ * those from the likelihood. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gp/data/numbers.h"
+#include "gp/model/param_values.h"
+#include "loo.h"
+
+/* The free parameters that scale a node: its variance, the lengthscales of `linear`, W and κ. */
+static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first, int32_t *count)
+{
+    bool linear = node->code == CT_COV_LINEAR, index = node->code == CT_COV_INDEX;
+    *first = linear ? node->lengthscale : node->extra;
+    *count = index ? node->levels * (node->degree + 1) : linear && node->ard ? node->n_dims : 1;
+    if (!linear && !index && node->code != CT_COV_SCALE && node->code != CT_COV_CONSTANT &&
+        node->code != CT_COV_WHITE)
+        return false;
+    for (int32_t p = *first; p < *first + *count; p++)
+        if (gp->params.param[p].fixed) return false;
+    return true;
+}
+
+/* Whether parameters can scale node i of the kernel. */
+static bool able(const ct_gp *gp, int32_t i)
+{
+    const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
+    int32_t first, count;
+    if (n->code == CT_COV_SUM) return able(gp, n->left) && able(gp, n->right);
+    if (n->code == CT_COV_PRODUCT) return able(gp, n->left) || able(gp, n->right);
+    return has_factor(gp, n, &first, &count) || (n->code == CT_COV_SCALE && able(gp, n->right));
+}
+
+/* Replacing every parameter v_p by v_p c^power[p] multiplies node i by c, if it is able. */
+static void find_powers(const ct_gp *gp, int32_t i, double *power)
+{
+    const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
+    int32_t first, count;
+    if (n->code == CT_COV_SUM) {
+        find_powers(gp, n->left, power);
+        find_powers(gp, n->right, power);
+    } else if (n->code == CT_COV_PRODUCT) {
+        find_powers(gp, able(gp, n->left) ? n->left : n->right, power);
+    } else if (has_factor(gp, n, &first, &count)) {
+        for (int32_t p = first; p < first + count; p++)
+            power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->params.param[p].any_sign ? 0.5 : 1;
+    } else {
+        find_powers(gp, n->right, power);
+    }
+}
+
+/* The powers for the noise, which multiply every variance by c; with CT_NOISE_INPUTS only that of the level.
+ * False if the parameters cannot do this. */
+static bool noise_able(const ct_gp *gp, double *power)
+{
+    const ct_gp_noise kind = gp->noise.kind;
+    const int64_t count = kind == CT_NOISE_INPUTS ? 1 : ct__noise_params(&gp->noise, gp->rows.d);
+    if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
+    for (int64_t i = gp->params.noise_at; i < gp->params.noise_at + count; i++) {
+        if (gp->params.param[i].fixed) return false;
+        power[i] = 1;
+    }
+    return true;
+}
+
+/* v: room for n_params numbers. A noise parameter that is a log gets the log of its factor added. */
+static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
+{
+    for (int64_t i = 0; i < gp->params.count; i++) {
+        ct_param p = gp->params.param[i];
+        v[i] = p.value =
+            i < gp->params.n_kernel || !p.any_sign ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
+        ct_status s = power[i] != 0 ? ct__gp_check_param(gp, i, &p) : CT_OK;
+        if (s) return s;
+    }
+    return ct__gp_set_values(gp, v);
+}
+
+static ct_status widen(ct_gp *gp, double *factor)
+{
+    double c = 1;
+    const int32_t root = ct_kernel_program(gp->kernel)->n_nodes - 1;
+    double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->params.count, sizeof *power);
+    if (!power) return CT_ENOMEM;
+    ct_status s = CT_OK;
+    if (!noise_able(gp, power) || !able(gp, root))
+        s = ct_device_fail(
+            gp->device, CT_EUNSUPPORTED,
+            "ct_gp_widen: the parameters cannot multiply the whole covariance: give each term a "
+            "`scale`, and learn the noise");
+    else
+        find_powers(gp, root, power);
+    if (!s) s = ct__gp_loo_squares(gp, &c);
+    if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
+    c /= (double)gp->rows.n;
+    if (!s && c > 1.01) /* a smaller change would not be visible */
+        s = multiply(gp, c, power, power + gp->params.count);
+    else
+        c = 1;
+    if (!s && factor) *factor = c;
+    free(power);
+    return s;
+}
+
+ct_status ct_gp_widen(ct_gp *gp, double *factor)
+{
+    if (factor) *factor = NAN;
+    if (!gp) return CT_EINVAL;
+    ct__gp_enter(gp);
+    return ct__gp_leave(gp, widen(gp, factor));
+}
