@@ -31,7 +31,7 @@ KERNEL = "scale * matern32(ard) + scale * rbf(ard)"  # the largest one that ctgp
 
 def ours(train, test, folder):
     """ctgp with its default settings."""
-    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp")
+    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "src/ctgp/ctgp")
     model, out = f"{folder}/m", f"{folder}/p"
     start = time.perf_counter()
     fit = subprocess.run([tool, "fit", train, "--target", "y", "--model", model, "--json"], check=True,

@@ -64,7 +64,7 @@ def write(path, X, y):
 
 
 def ours(words, X, y, n):
-    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp")
+    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "src/ctgp/ctgp")
     with tempfile.TemporaryDirectory() as folder:
         train, test, model = (str(pathlib.Path(folder) / name) for name in ("train.csv", "test.csv", "model"))
         write(train, X[:n], y[:n])

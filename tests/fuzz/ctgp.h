@@ -4,7 +4,7 @@
 
 #define _GNU_SOURCE 1
 #define main        ctgp_main
-#include "../../examples/ctgp/main.c"
+#include "../../src/ctgp/main.c"
 #undef main
 
 #include <sanitizer/common_interface_defs.h>

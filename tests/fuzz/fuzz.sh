@@ -89,7 +89,7 @@ for target; do
     mkdir -p "$build/corpus/$target"
     # Those that run ctgp include its main.c and need its other files.
     more=
-    ! grep -q 'ctgp.h"' "$source/fuzz_$target.c" || more=$(ls examples/ctgp/*.c | grep -v /main.c)
+    ! grep -q 'ctgp.h"' "$source/fuzz_$target.c" || more=$(ls src/ctgp/*.c | grep -v /main.c)
     ! grep -q '<expat.h>' "$source/fuzz_$target.c" || more="$more -lexpat"
     clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \

@@ -1,7 +1,7 @@
 /* libFuzzer: bytes as the names of a table's columns and levels and of the model's file. The model is fitted
  * and drawn by ctgp's own commands and the real gnuplot, in every kind of picture: one number, one time, one
  * category, and several inputs. A model that is fitted must be drawn, and the picture must be XML. */
-#include "../../examples/ctgp/ctgp.h"
+#include "../../src/ctgp/ctgp.h"
 
 #include <expat.h>
 #include <string.h>
@@ -75,6 +75,15 @@ static void go_to_folder(void)
     atexit(remove_folder);
 }
 
+/* Whether a command succeeds. */
+static bool runs(void (*command)(ctgp *c, int argc, char **argv), int argc, char **argv)
+{
+    ctgp c = { .code = GO_ON };
+    command(&c, argc, argv);
+    give_back(&c, NULL);
+    return c.code == GO_ON;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const kinds[] = { "xy", "ty", "cy", "xcty" }, *const kernels[] = { "rbf", "rbf",
@@ -101,8 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *plot[] = {
         "plot", model, "t.csv", "--out", "p.svg", "--separator", "comma", "--header", "yes", NULL
     };
-    if (run_fit(15, fit) == GO_ON) {
-        MUST(run_plot(9, plot) == GO_ON);
+    if (runs(run_fit, 15, fit)) {
+        MUST(runs(run_plot, 9, plot));
         must_be_xml("p.svg");
     }
     unlink("p.svg"), unlink("t.csv"), unlink(model);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "gp/model/crc64.h"
+#include "gp/data/crc64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -33,7 +33,7 @@ prefix=$scratch$(pkg-config --variable=prefix cotangent)
 that 'with the static library' ./static
 that 'and with no shared one of ours' sh -c '! readelf -d static | grep libcotangent'
 
-that 'the installed tool finds its library beside it' "${tool:-true}" --help
+that 'the installed tool finds its library beside it' "$tool" --help
 
 # The library exports only what the headers declare; in the static library every name has the prefix.
 exports_only() {

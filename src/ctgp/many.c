@@ -1,0 +1,111 @@
+/* ctgp over the processes of mpirun: process 0 reads, prints and writes; all of them hold the model. */
+#include "command.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE = 30 }; /* seconds, after which silent processes are named */
+
+static ct_group *processes;
+static bool are_one;
+static FILE *voice;       /* standard error, also of a process that prints nothing else */
+static char failure[512]; /* of a process that does not print it */
+
+ct_group *many(void) { return are_one ? NULL : processes; }
+
+FILE *many_voice(void) { return voice ? voice : stderr; }
+
+static void tell_silent(void *context, const int *silent, int count)
+{
+    char list[256] = "", number[16];
+    (void)context;
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%d", silent[i]);
+        add_name(list, sizeof list, number);
+    }
+    fprintf(voice, "ctgp: process%s %s of %d: silent for %d s, stopped or still at work; the others wait\n",
+            count > 1 ? "es" : "", list, ct_group_size(processes), PATIENCE);
+    fflush(voice);
+}
+
+static bool fall_silent(void)
+{
+    const int copy = dup(STDERR_FILENO);
+    voice = copy < 0 ? NULL : fdopen(copy, "w");
+    return voice && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
+}
+
+/* A process without memory for its group does not know its number, so the lowest of the others prints it. */
+static bool is_lowest_with_group(void)
+{
+    const bool first_has_none = !strncmp(ct_group_message(processes), "process 0 ", 10);
+    return ct_group_size(processes) > 1 && ct_group_rank(processes) == first_has_none;
+}
+
+void many_begin(ctgp *c, bool together)
+{
+    processes = ct_group_world();
+    are_one = !together || ct_group_size(processes) == 1;
+    voice = stderr;
+    const ct_status status = ct_group_status(processes);
+    if (status && (status != CT_ENOMEM || is_lowest_with_group()))
+        fprintf(stderr, "ctgp: %s\n", ct_group_message(processes));
+    if (status) stop(c, code_of(status));
+    if (are_one && ct_group_rank(processes)) stop(c, CODE_OK);
+    if (are_one || !going(c)) return;
+    signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
+    if (ct_group_rank(processes) && !fall_silent())
+        fail(c, CODE_IO, "/dev/null cannot be opened");
+    else if (ct_group_watch(processes, PATIENCE, tell_silent, NULL))
+        fail(c, CODE_MEMORY, "no memory for %d processes", ct_group_size(processes));
+}
+
+bool many_keep(const char *text)
+{
+    if (ct_group_rank(many()) == 0) return false;
+    snprintf(failure, sizeof failure, "%s", text);
+    return true;
+}
+
+static ct_status status_of(int result)
+{
+    switch (result) {
+    case GO_ON:
+    case CODE_OK: return CT_OK;
+    case CODE_NUMERIC: return CT_ENUMERIC;
+    case CODE_IO: return CT_EIO;
+    case CODE_MEMORY: return CT_ENOMEM;
+    case CODE_UNSUPPORTED: return CT_EUNSUPPORTED;
+    default: return CT_EINVAL;
+    }
+}
+
+/* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
+void many_end(ctgp *c)
+{
+    if (many()) {
+        const ct_status status = ct_group_leave(many(), status_of(c->code), failure);
+        if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
+        ct_group_share(many(), &c->code, sizeof c->code);
+    }
+    ct_group_free(processes);
+}
+
+void many_device(ctgp *c, const char **name)
+{
+    if (!going(c)) return;
+    if (!many()) return;
+    if (*name && strcmp(*name, "cpu") != 0)
+        fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", *name);
+    else
+        *name = "cpu";
+}
+
+void many_share(ctgp *c, void *data, size_t bytes)
+{
+    if (!going(c)) return;
+    const ct_status status = many() ? ct_group_share(many(), data, bytes) : CT_OK;
+    if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
+}

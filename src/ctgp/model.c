@@ -1,0 +1,234 @@
+/* A model and its prediction of a table. */
+#include "model.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
+{
+    if (!going(c)) return;
+    int64_t d = ct_gp_dims(gp);
+    const char **names = take(c, d + 2, sizeof *names, "columns");
+    ct_column *columns = take(c, d + 2, sizeof *columns, "columns");
+    for (int64_t j = 0; j <= d && going(c); j++) {
+        columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
+        names[j] = columns[j].name;
+    }
+    const char *noise = noise_column(ct_gp_get_options(gp).noise, noise_name(gp));
+    if (going(c) && noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
+    if (going(c)) columns[d + 1].name = names[d + 1] = noise;
+    ct_csv_options as_model = *how;
+    as_model.columns = columns;
+    as_model.n_columns = noise ? d + 2 : d + 1;
+    frame_parse(c, f, t, &as_model, names, as_model.n_columns);
+    if (going(c) && !t->told) frame_tell_notes(f);
+    t->told = true;
+    for (int64_t j = 0; j < d && going(c); j++) cols[j] = frame_column(c, f, names[j]);
+    for (int64_t j = d; j <= d + 1 && going(c); j++)
+        cols[j] = names[j] ? ct_table_find(f->table, names[j]) : -1;
+}
+
+void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+{
+    if (!going(c)) return;
+    const ct_gp_noise kind = ct_gp_get_options(gp).noise;
+    const char *name = noise_name(gp), *column = noise_column(kind, name);
+    const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
+    if (!by_row) return;
+    if (column && col >= 0)
+        frame_noise(c, f, col, kind, name, gp, noise);
+    else if (!required)
+        note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
+             column ? ", " : "", column ? column : "");
+    else if (column)
+        frame_needs(c, f, column);
+    else
+        fail(c, CODE_DATA, "the model does not say which column holds the noise");
+}
+
+void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
+                  ct_tensor **y, ct_tensor **noise)
+{
+    if (!going(c)) return;
+    int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
+    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
+    frame_model(c, f, gp, t, how, cols);
+    if (y) frame_needs(c, f, ct_gp_output(gp)->name);
+    if (!going(c)) return;
+    const int64_t target = cols[d], told = cols[d + 1];
+    if (noise && told >= 0) cols[used++] = told;
+    frame_complete(c, f, cols, used);
+    if (y) check_target(c, f, target, ct_gp_transform(gp).kind);
+    if (f->n_rows == 0)
+        fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
+             y ? "column that the model uses" : "input column");
+    *X = frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
+    if (y) *y = target_tensor(c, f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
+    if (noise) frame_take_noise(c, f, gp, told, y != NULL, noise);
+}
+
+/* Rows that are predicted at a time. */
+enum { CHUNK = 2048 };
+
+/* Shows on a terminal how far the prediction is. */
+static void show_share(int64_t done, int64_t all)
+{
+    if (all <= CHUNK || !isatty(STDERR_FILENO)) return;
+    if (done < all)
+        fprintf(stderr, "\r\033[Kctgp: predicted %lld of %lld rows (%.0f %%)", (long long)done,
+                (long long)all, 100 * (double)done / (double)all);
+    else
+        fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
+/* Predicts all rows of X, chunk by chunk. */
+static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct_tensor *variance)
+{
+    const int64_t m = ct_tensor_dim(X, 0);
+    ct_status s = CT_OK;
+    for (int64_t i = 0, end; i < m && !s; i = end) {
+        end = m - i > CHUNK ? i + CHUNK : m;
+        show_share(i, m);
+        ct_tensor *part[] = { ct_tensor_slice(X, 0, i, end, 1), ct_tensor_slice(mean, 0, i, end, 1),
+                              ct_tensor_slice(variance, 0, i, end, 1) };
+        s = part[0] && part[1] && part[2] ? ct_gp_predict(gp, part[0], part[1], part[2]) : CT_ENOMEM;
+        for (int k = 0; k < 3; k++) ct_release(part[k]);
+    }
+    show_share(m, m);
+    return s;
+}
+
+void prediction_moments(const prediction *p, int64_t i, double *mean, double *std)
+{
+    ct_transform_moments(p->transform, p->mean[i], p->std[i] * p->std[i], mean, std);
+    if (std) *std = p->transform.kind ? sqrt(*std) : p->std[i];
+}
+
+double prediction_quantile(const prediction *p, int64_t i, double q)
+{
+    return ct_transform_inverse(p->transform, p->mean[i] + q * p->std[i]);
+}
+
+static void check_moments(ctgp *c, const prediction *p, const char *target)
+{
+    if (!going(c)) return;
+    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind && going(c); i++) {
+        double mean, std;
+        prediction_moments(p, i, &mean, &std);
+        if (!isfinite(mean) || !isfinite(std))
+            fail(c, CODE_NUMERIC,
+                 "%s, line %lld: the mean of '%s' is beyond the range of numbers, as its %s is so "
+                 "uncertain: leave the row out, or fit without --transform",
+                 p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[i]), target,
+                 ct_transform_name(p->transform.kind));
+    }
+}
+
+void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+{
+    if (!going(c)) return;
+    ct_device *device = p->data.device;
+    const int64_t m = p->data.n_rows;
+    const size_t bytes = (size_t)m * sizeof(double);
+    p->transform = ct_gp_transform(gp);
+    p->mean = take(c, m, sizeof(double), "predictions");
+    p->std = take(c, m, sizeof(double), "predictions");
+    const owned *before = c->owned;
+    double *added = take(c, m, sizeof(double), "predictions");
+    ct_tensor *part[3] = { NULL };
+    for (int k = 0; k < 3 && going(c); k++)
+        part[k] = own_tensor(c, device, ct_empty(device, CT_F64, ct_shape1(m)));
+    if (!going(c)) return;
+    if (predict_rows(gp, X, part[0], part[1]) || ct_gp_noise_at(gp, X, given, part[2]) ||
+        ct_read(part[0], p->mean, bytes) || ct_read(part[1], p->std, bytes) || ct_read(part[2], added, bytes))
+        fail_device(c, device, NULL);
+    for (int64_t i = 0; i < m && going(c); i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    check_moments(c, p, ct_gp_output(gp)->name);
+    give_back(c, before);
+}
+
+void prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
+{
+    ct_tensor *X = NULL, *noise = NULL;
+    *p = (prediction){ .target = -1 };
+    frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
+    if (!going(c)) return;
+    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
+    if (p->target >= 0) check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
+    prediction_fill(c, p, gp, X, noise);
+}
+
+static double target_at(const prediction *p, int64_t i)
+{
+    return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+}
+
+/* The standard deviation of the targets' z. */
+static double spread(const prediction *p)
+{
+    double n = 0, mean = 0, squares = 0;
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        double y = ct_transform_value(p->transform, target_at(p, i));
+        if (isnan(y)) continue;
+        double step = y - mean;
+        mean += step / ++n;
+        squares += step * (y - mean);
+    }
+    return n > 0 ? sqrt(squares / n) : 0;
+}
+
+/* Adds the losses of chosen row i: nlpd is the mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y);
+ * coverage is the share of z within m ± 1.96 s. A variance is the prior's less the data's part, so it is
+ * known to a rounding error of the prior's only; s counts as at least `least`. */
+static bool losses_of(const prediction *p, int64_t i, double least, score *s)
+{
+    const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);
+    double mean;
+    if (isnan(y)) return false;
+    prediction_moments(p, i, &mean, NULL);
+    const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
+    const double error = y - mean, z = (of_y - p->mean[i]) / std;
+    s->n++;
+    s->rmse += error * error;
+    s->mae += fabs(error);
+    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z - ct_transform_log_slope(p->transform, y);
+    s->coverage95 += fabs(z) <= Z95;
+    return true;
+}
+
+static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
+
+void prediction_losses(const prediction *p, double *square, double *nlpd)
+{
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        score s = { 0 };
+        const bool known = losses_of(p, i, least, &s);
+        square[i] = known ? s.rmse : NAN;
+        nlpd[i] = known ? s.nlpd : NAN;
+    }
+}
+
+score prediction_score(const prediction *p)
+{
+    score s = { 0 };
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
+    const double n = (double)s.n;
+    return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
+}
+
+void write_score(score s, json *j, FILE *to)
+{
+    const field fields[] = { { "n", (double)s.n, "%.0f", "%.0f" },
+                             { "rmse", s.rmse, "%.6g", NULL },
+                             { "mae", s.mae, "%.6g", NULL },
+                             { "nlpd", s.nlpd, "%.6g", NULL },
+                             { "coverage95", s.coverage95, "%.4g", NULL } };
+    write_fields(fields, 5, j, to);
+    if (!j) fputc('\n', to);
+}

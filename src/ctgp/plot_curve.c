@@ -1,0 +1,161 @@
+/* ctgp plot of one input: data, and the curve over their range and a twentieth beyond, or a point with its
+ * interval for each level of a category. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct curve {
+    int64_t n;
+    double *x;
+    band y;
+} curve;
+
+/* At least LEAST and at most MOST points are predicted. The picture has at most COLUMNS of them. */
+enum { LEAST = 500, MOST = 20000, COLUMNS = 1600 };
+
+/* The largest step that shows the kernel's fastest wave. It takes ten steps to a lengthscale, twenty to a
+ * period p, and in a periodic kernel also ten to l p / 2π, over which that falls as an rbf does over a
+ * lengthscale. */
+static double finest_step(const ct_gp *gp)
+{
+    double step = INFINITY, round_lengthscale = INFINITY;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        bool lengthscale = strstr(p->name, ".lengthscale"), period = strstr(p->name, ".period");
+        if (!strncmp(p->name, "linear", 6) || !strncmp(p->name, "poly", 4)) continue;
+        if (period) step = fmin(step, p->value / 20);
+        if (period && !strncmp(p->name, "periodic", 8))
+            step = fmin(step, round_lengthscale * p->value / (2 * acos(-1)) / 10);
+        if (lengthscale && p->unit == CT_UNIT_INPUT) step = fmin(step, p->value / 10);
+        if (lengthscale && p->unit != CT_UNIT_INPUT)
+            round_lengthscale = p->value; /* comes before its period */
+    }
+    return step;
+}
+
+static void curve_allocate(ctgp *c, curve *of, int64_t n)
+{
+    if (!going(c)) return;
+    of->n = n;
+    of->x = take(c, n, sizeof *of->x, "points of a curve");
+    band_allocate(c, &of->y, n);
+}
+
+static void curve_levels(ctgp *c, curve *of, const ct_column *category)
+{
+    if (!going(c)) return;
+    curve_allocate(c, of, category->n_levels);
+    for (int64_t i = 0; i < of->n && going(c); i++) of->x[i] = (double)i;
+}
+
+/* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
+ * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
+ * may reach them by spikes. */
+static void curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p,
+                        int64_t x_col)
+{
+    if (!going(c)) return;
+    double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
+    bool regular = wanted <= MOST;
+    int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
+    curve_allocate(c, of, regular ? n : n + p->data.n_rows);
+    if (!going(c)) return;
+    for (int64_t i = 0; i < of->n; i++) {
+        double at = (double)i;
+        of->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
+                   : regular ? x->lo + length * at / (double)(n - 1)
+                             : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
+    }
+    if (!regular) qsort(of->x, (size_t)of->n, sizeof *of->x, ascending);
+}
+
+/* Writes for each column of the picture its highest and lowest middle, in their order, and the band's
+ * outermost ends. */
+static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
+{
+    int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;
+    fputs("$curve << EOD\n", script);
+    for (int64_t k = 0; k < columns; k++) {
+        int64_t from = k * c->n / columns, to = (k + 1) * c->n / columns, low = from, high = from;
+        axis ends = empty_axis;
+        for (int64_t i = from; i < to; i++) {
+            cover(&ends, c->y.low[i]), cover(&ends, c->y.high[i]);
+            if (c->y.middle[i] < c->y.middle[low]) low = i;
+            if (c->y.middle[i] > c->y.middle[high]) high = i;
+        }
+        const int64_t shown[] = { low < high ? low : high, low < high ? high : low };
+        for (int j = 0; j < (low == high ? 1 : 2); j++)
+            fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, c->x[shown[j]]),
+                    share(y, c->y.middle[shown[j]]), share(y, ends.lo), share(y, ends.hi));
+    }
+    fputs("EOD\n", script);
+}
+
+/* Rows of one level lie beside each other, so that one can see each. */
+static double spread(const ct_column *input, int64_t i)
+{
+    return input->kind == CT_COLUMN_CATEGORY ? 0.3 * fmod((double)i * (sqrt(5) - 1) / 2, 1) + 0.1 : 0;
+}
+
+static void write_plot(FILE *script, const ct_gp *gp, const points *q)
+{
+    const ct_gp_noise noise = ct_gp_get_options(gp).noise;
+    const bool average =
+        noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS || noise == CT_NOISE_BY_LEVEL;
+    const char *which = average ? " with the average noise" : "";
+    if (ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY) {
+        fprintf(script,
+                "plot $curve using 1:2:3:4 with yerrorbars pt 7 %s lc rgb '#1f5f99' "
+                "title '%s, 95 %% interval%s'",
+                ct_gp_input(gp, 0)->n_levels > 30 ? "ps 0.4 lw 0.7" : "ps 0.9 lw 2", middle_name(gp), which);
+        points_plot(script, q, false, true);
+    } else {
+        fprintf(script, "plot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 %% interval%s'",
+                which);
+        points_plot(script, q, false, true);
+        fprintf(script, ", $curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title '%s'", middle_name(gp));
+    }
+    fputs("\n", script);
+}
+
+/* The points of the curve, or one for each level. */
+static void curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
+{
+    if (!going(c)) return;
+    const ct_column *input = ct_gp_input(gp, 0);
+    if (input->kind == CT_COLUMN_CATEGORY)
+        curve_levels(c, of, input);
+    else
+        curve_place(c, of, gp, x, p, x_col);
+    band_predict(c, &of->y, 0, gp, of->n, of->x, true);
+}
+
+void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
+{
+    if (!going(c)) return;
+    const ct_column *input = ct_gp_input(gp, 0);
+    const int64_t x_col = ct_table_find(p->data.table, input->name);
+    axis x = empty_axis, y = empty_axis;
+    points q;
+    curve line = { 0 };
+    points_make(c, &q, p->data.n_rows, fates);
+    for (int64_t i = 0; i < q.n && going(c); i++) {
+        q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
+        if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
+        q.low[i] = q.high[i] = q.y[i];
+        cover(&x, q.x[i]), cover(&y, q.y[i]);
+        q.x[i] += spread(input, i);
+    }
+    x = column_axis(input, x.lo, x.hi);
+    write_column_axis(c, script, &x, 7, input);
+    curve_make(c, &line, gp, &x, p, x_col);
+    for (int64_t i = 0; i < line.n && going(c); i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
+    widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
+    write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
+    if (!going(c)) return;
+    curve_write(script, &line, &x, &y);
+    points_write(script, &q, &x, &y);
+    write_plot(script, gp, &q);
+}

@@ -1,0 +1,168 @@
+/* ctgp plot: gnuplot's script and its run. */
+#include "plot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* -- what gnuplot reads -- */
+
+/* In double quotes gnuplot reads escapes, and runs a program in backquotes. The label of a tic is a format. A
+ * text of XML cannot hold "]]>", whose last character gnuplot does not escape: a blank parts it. */
+static void put_quoted(FILE *out, const char *text, const char *percent)
+{
+    const char *begin = text;
+    fputc('"', out);
+    for (uint32_t c; (c = take_character(&text));) {
+        if (c == '>' && text - begin > 2 && text[-2] == ']' && text[-3] == ']') fputc(' ', out);
+        if (c == '"' || c == '\\' || c == '`')
+            fprintf(out, "\\%c", (int)c);
+        else if (c == '%')
+            fputs(percent, out);
+        else
+            put_character(out, is_control(c) ? ' ' : c);
+    }
+    fputc('"', out);
+}
+
+void quote(FILE *out, const char *text) { put_quoted(out, text, "%"); }
+void quote_tic(FILE *out, const char *text) { put_quoted(out, text, "%%"); }
+
+/* Panels lie in rows of three. */
+void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels)
+{
+    const long rows = (long)(panels + 2) / 3, width = panels > 1 ? 1200 : 800,
+               height = panels > 1 ? 320 * rows + 60 : 500;
+    fputs("set encoding utf8\nset terminal ", script);
+    if (png)
+        fprintf(script, "pngcairo size %ld,%ld font 'Sans,22' linewidth 2 pointscale 2 noenhanced", 2 * width,
+                2 * height);
+    else
+        fprintf(script, "svg size %ld,%ld font 'Sans,13' background rgb 'white' noenhanced", width, height);
+    fputs("\nset border 3 lc rgb '#606060'\nset tics nomirror out scale 0.6 tc rgb '#303030'\n"
+          "set grid lc rgb '#e4e4e4' lt 1 lw 0.6\nset style fill solid 1 noborder\n"
+          "set key top left horizontal Left reverse samplen 2 width 2 opaque nobox\n",
+          script);
+    if (panels > 1)
+        fprintf(script, "set multiplot layout %ld,3 title ", rows);
+    else
+        fputs("set title ", script);
+    quote(script, title);
+    fputs(*below ? " . \"\\n\" . " : "", script);
+    if (*below) quote(script, below);
+    fputs("\n", script);
+}
+
+/* -- gnuplot, started without a shell, with pipes and no files -- */
+
+/* To its standard input, and from its standard output and error. */
+enum { SCRIPT, PICTURE, ERRORS, PIPES };
+
+static void close_end(int *end)
+{
+    if (*end >= 0) close(*end);
+    *end = -1;
+}
+
+/* ours[k] and its[k] are the ends of pipe k. No other program inherits them. Returns errno. */
+static int open_pipes(int ours[PIPES], int its[PIPES])
+{
+    for (int k = 0; k < PIPES; k++) ours[k] = its[k] = -1;
+    for (int k = 0; k < PIPES; k++) {
+        int end[2];
+        if (pipe(end)) return errno;
+        ours[k] = end[k == SCRIPT], its[k] = end[k != SCRIPT];
+        fcntl(ours[k], F_SETFD, FD_CLOEXEC);
+        fcntl(its[k], F_SETFD, FD_CLOEXEC);
+    }
+    return 0;
+}
+
+/* -d leaves the user's settings out; - is standard input, where the first error ends it. Returns errno. */
+static int start(pid_t *child, const int its[PIPES])
+{
+    char program[] = "gnuplot", defaults[] = "-d", input[] = "-";
+    char *arguments[] = { program, defaults, input, NULL };
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) return error;
+    for (int k = 0; k < PIPES; k++) posix_spawn_file_actions_adddup2(&actions, its[k], k);
+    error = posix_spawnp(child, program, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Sends the script and takes what comes, until gnuplot has closed its ends. */
+static void converse(int ours[PIPES], const char *script, size_t size, FILE *taken[PIPES])
+{
+    char block[1 << 16];
+    fcntl(ours[SCRIPT], F_SETFL, O_NONBLOCK);
+    while (ours[SCRIPT] >= 0 || ours[PICTURE] >= 0 || ours[ERRORS] >= 0) {
+        struct pollfd p[PIPES];
+        for (int k = 0; k < PIPES; k++) p[k] = (struct pollfd){ ours[k], k == SCRIPT ? POLLOUT : POLLIN, 0 };
+        if (poll(p, PIPES, -1) < 0) continue; /* a signal */
+        for (int k = 0; k < PIPES; k++) {
+            if (!p[k].revents) continue;
+            const ssize_t n = k == SCRIPT ? write(ours[k], script, size) : read(ours[k], block, sizeof block);
+            if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+            if (n > 0 && k == SCRIPT) script += n, size -= (size_t)n;
+            if (n > 0 && k != SCRIPT) fwrite(block, 1, (size_t)n, taken[k]);
+            if (n <= 0 || (k == SCRIPT && !size)) close_end(&ours[k]);
+        }
+    }
+}
+
+/* The last line that gnuplot has said is the reason. */
+static void fail_gnuplot(ctgp *c, char *said)
+{
+    const char *reason = "it gives no reason";
+    for (char *line = strtok(said, "\r\n"); line; line = strtok(NULL, "\r\n"))
+        if (line[strspn(line, " ^")]) reason = line + strspn(line, " ");
+    fail(c, CODE_IO, "gnuplot failed: %s", reason);
+}
+
+static void run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], int *status)
+{
+    if (!going(c)) return;
+    int ours[PIPES], its[PIPES], error = open_pipes(ours, its);
+    pid_t child;
+    if (!error) error = start(&child, its);
+    for (int k = 0; k < PIPES; k++) close_end(&its[k]);
+    if (!error) {
+        void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may end before it has read all */
+        converse(ours, script, size, taken);
+        signal(SIGPIPE, before);
+        while (waitpid(child, status, 0) < 0 && !error)
+            if (errno != EINTR) error = errno;
+    }
+    for (int k = 0; k < PIPES; k++) close_end(&ours[k]);
+    if (error == ENOENT)
+        fail(c, CODE_UNSUPPORTED, "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
+    else if (error)
+        fail(c, CODE_IO, "gnuplot: %s", strerror(error));
+}
+
+void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes)
+{
+    char *said = NULL;
+    size_t said_bytes;
+    int status = 0;
+    FILE *taken[PIPES] = { NULL, open_memstream(picture, bytes), open_memstream(&said, &said_bytes) };
+    const bool room = taken[PICTURE] && taken[ERRORS];
+    if (room) run(c, script, size, taken, &status);
+    bool whole = room;
+    for (int k = PICTURE; k < PIPES; k++)
+        if (taken[k] && (ferror(taken[k]) | fclose(taken[k]))) whole = false;
+    if (!whole) fail(c, CODE_MEMORY, "no memory for the picture");
+    if (WIFSIGNALED(status)) fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
+    if (going(c) && status) fail_gnuplot(c, said);
+    free(said);
+}

@@ -1,0 +1,157 @@
+/* Seasons: the column that may have them, those that are found, and a hint if nobody asked for them. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A weaker one is not worth a hint. */
+#define STRONG 0.1
+
+/* Further starts of a search whose period has no start. */
+enum { PERIOD_RESTARTS = 4 };
+
+static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
+{
+    char list[1024] = "";
+    for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
+    fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
+}
+
+static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
+{
+    int64_t j = 0;
+    while (j < d && strcmp(inputs[j].name, name) != 0) j++;
+    return j;
+}
+
+void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
+{
+    if (!going(c)) return;
+    if (!name) return;
+    how->season = CT_GP_SEASON_NONE;
+    if (!strcmp(name, "none")) return;
+    int64_t j = input_of(name, inputs, d);
+    char **names = NULL; /* in quotes, as option_name writes it */
+    const int64_t n = j == d ? split_names(c, name, &names) : 0;
+    if (n == 1) j = input_of(names[0], inputs, d);
+    if (j == d)
+        no_feature(c, name, inputs, d);
+    else if (inputs[j].kind == CT_COLUMN_CATEGORY)
+        fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
+    how->season = CT_GP_SEASON_OF_COLUMN;
+    how->season_column = j;
+}
+
+/* -- periods of a kernel that is given -- */
+
+/* Whether the kernel has a period; *open: one without a start of its own. */
+static bool has_period(const ct_kernel *kernel, bool *open)
+{
+    bool any = false;
+    *open = false;
+    for (int64_t i = 0; i < ct_kernel_params(kernel); i++) {
+        const ct_param *p = ct_kernel_param(kernel, i);
+        if (!strstr(p->name, ".period")) continue;
+        any = true;
+        *open = *open || !(p->fixed || p->start_given);
+    }
+    return any;
+}
+
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how)
+{
+    bool open;
+    if (!has_period(kernel, &open) || !open) return;
+    how->restarts = PERIOD_RESTARTS;
+    note("the period has no start of its own: %d searches, the first from the periodogram; "
+         "--restarts says how many more than one",
+         PERIOD_RESTARTS + 1);
+}
+
+/* -- what is found -- */
+
+/* "7 days", "6 hours", "11 years" of a time, else "7". */
+static void period_text(double period, bool time, char text[64])
+{
+    static const struct {
+        double days;
+        const char *name;
+    } unit[] = { { 1.0 / 86400, "seconds" },
+                 { 1.0 / 1440, "minutes" },
+                 { 1.0 / 24, "hours" },
+                 { 1, "days" },
+                 { 365.2425, "years" } };
+    int k = 0;
+    while (time && k < 4 && period >= 2 * unit[k + 1].days) k++;
+    snprintf(text, 64, "%.4g%s%s", time ? period / unit[k].days : period, time ? " " : "",
+             time ? unit[k].name : "");
+}
+
+void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked)
+{
+    char text[64];
+    for (int i = 0; i < count; i++) {
+        period_text(season[i].period, column->kind == CT_COLUMN_TIME, text);
+        note("%s: season of %s (power %.2f)", column->name, text, season[i].power);
+    }
+    if (!count && asked) note("%s: no season is found", column->name);
+}
+
+void json_seasons(json *j, const ct_season *season, int count)
+{
+    json_open(j, "seasons", '[');
+    for (int i = 0; i < count; i++) {
+        json_open(j, NULL, '{');
+        json_number(j, "period", season[i].period);
+        json_number(j, "power", season[i].power);
+        json_number(j, "false_alarm", season[i].false_alarm);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* The only input, or the only time among several; else -1. */
+static int64_t likely_column(const ct_gp *gp)
+{
+    int64_t found = -1, times = 0;
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
+        if (ct_gp_input(gp, j)->kind == CT_COLUMN_TIME) found = j, times++;
+    if (ct_gp_dims(gp) == 1) return ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY ? -1 : 0;
+    return times == 1 ? found : -1;
+}
+
+/* The seasons of g(y), where the choice searches, too. */
+static ct_status find_seasons(const ct_gp *gp, const ct_tensor *X, int64_t column, const ct_tensor *y,
+                              ct_season season[CT_SEASONS], int *count)
+{
+    const int64_t n = ct_tensor_count(y);
+    double *z = calloc((size_t)n, sizeof *z);
+    ct_tensor *wide = ct_tensor_cast(y, CT_F64), *target = NULL;
+    ct_status s = z && wide ? ct_read(wide, z, (size_t)n * sizeof *z) : CT_ENOMEM;
+    for (int64_t i = 0; i < n && !s; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
+    if (!s && !(target = ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z))) s = CT_ENOMEM;
+    if (!s) s = ct_find_seasons(X, column, target, season, count);
+    ct_release(wide);
+    ct_release(target);
+    free(z);
+    return s;
+}
+
+void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
+{
+    const int64_t j = likely_column(gp);
+    bool open;
+    char of[32] = "", quoted[OPTION_NAME];
+    ct_season season[CT_SEASONS];
+    int count;
+    if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
+    if (find_seasons(gp, X, j, y, season, &count) || !count || season[0].power < STRONG) return;
+    print_seasons(season, 1, ct_gp_input(gp, j), false);
+    if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
+    if (given)
+        note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
+    else
+        note("the covariance is chosen without a part for it: --season %s tries one",
+             option_name(ct_gp_input(gp, j)->name, quoted));
+}
