@@ -169,9 +169,4 @@ that 'which says so' grep -q '^ctgp: stopped; the best model so far is kept$' er
 that 'with a model' "$ctgp" info silent.ctgp
 that 'a stopped process is named once' test "$(grep -c 'silent for' err)" -eq 1
 
-# SIGTERM gives the processes a second, here more, and mpirun exits with 1 in any case.
-begin ended.ctgp "$@" --mca odls_base_sigkill_timeout 60
-kill -TERM $started
-wait $started
-that 'SIGTERM to mpirun ends the fit with a model' "$ctgp" info ended.ctgp
 plan
