@@ -431,22 +431,9 @@ static void saves(void **state)
 static void names_come_back(void **state)
 {
     (void)state;
-    static const char *const hostile[] = { "a ",
-                                           " a",
-                                           "\ta",
-                                           "a\t",
-                                           "#a",
-                                           "a,b",
-                                           "a;b",
-                                           "a\tb",
-                                           "a\nb",
-                                           "a\rb",
-                                           "\"a\"",
-                                           "a\"b",
-                                           "\xef\xbb\xbf"
-                                           "a",
-                                           "\xff\xfe",
-                                           "\xfe\xff" };
+    static const char *const hostile[] = { "a ",    " a",   "\ta",           "a\t",      "#a",
+                                           "a,b",   "a;b",  "a\tb",          "a\nb",     "a\rb",
+                                           "\"a\"", "a\"b", "\357\273\277a", "\xff\xfe", "\xfe\xff" };
     const char *path = files_path("names.csv");
     ct_tensor *x = tensor2(dev, 2, 2, 1, 2, 3, 4);
     for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++)
