@@ -27,15 +27,15 @@ int main(int argc, char **argv)
     ct_tensor *mean = ct_zeros(device, CT_F64, ct_shape1(1)),
               *variance = ct_zeros(device, CT_F64, ct_shape1(1));
 
-    ct_group *group = ct_group_world(); /* if it fails, ct_gp_new says why */
-    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf(ard)"), &(ct_gp_options){ .group = group });
+    ct_comm *comm = ct_comm_world(); /* if it fails, ct_gp_new says why */
+    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf(ard)"), &(ct_gp_options){ .comm = comm });
     bool good = gp && !ct_gp_fit(gp, NULL) && !ct_gp_predict(gp, new_X, mean, variance);
-    if (!good) fprintf(stderr, "process %d: %s\n", ct_group_rank(group), ct_message(device));
-    if (good && !ct_group_rank(group))
+    if (!good) fprintf(stderr, "process %d: %s\n", ct_comm_rank(comm), ct_message(device));
+    if (good && !ct_comm_rank(comm))
         printf("f(0.5, 0.5) = %.3f, deviation %.3f, by %d processes\n", ct_tensor_item(mean),
-               sqrt(ct_tensor_item(variance)), ct_group_size(group));
+               sqrt(ct_tensor_item(variance)), ct_comm_size(comm));
     ct_gp_free(gp);
-    ct_group_free(group);
+    ct_comm_free(comm);
 
     ct_release(X), ct_release(y), ct_release(new_X), ct_release(mean), ct_release(variance);
     ct_device_close(device);

@@ -16,7 +16,7 @@ static void forward(ct_call *c)
 {
     const double *x = ct_contiguous(c, ct_arg(c, 0)).data;
     double *y = ct_result(c).data;
-    for (int64_t i = 0; ct_call_fine(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = exp(-0.5 * x[i]);
+    for (int64_t i = 0; ct_call_ok(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = exp(-0.5 * x[i]);
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_mul(ct_out(g), ct_out_bar(g)), -0.5)); }

@@ -12,7 +12,7 @@
 
 enum { MOST_PARAMETERS = 32 };
 
-static ct_group *group;
+static ct_comm *comm;
 static ct_device *device;
 
 static ct_gp *model(int n)
@@ -20,9 +20,9 @@ static ct_gp *model(int n)
     double *data = ranks_data(n);
     ct_tensor *X = data ? ct_from(device, CT_F64, ct_shape2(n, RANKS_D), data) : NULL;
     ct_tensor *y = data ? ct_from(device, CT_F64, ct_shape1(n), data + (size_t)n * RANKS_D) : NULL;
-    ct_gp *gp = ct_gp_new(
-        X, y, ct_kernel_parse(RANKS_KERNEL),
-        &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE, .group = group });
+    ct_gp *gp =
+        ct_gp_new(X, y, ct_kernel_parse(RANKS_KERNEL),
+                  &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE, .comm = comm });
     ct_release(X);
     ct_release(y);
     free(data);
@@ -32,7 +32,7 @@ static ct_gp *model(int n)
 /* *x = the maximum or the sum over all processes. */
 static void over_all(double *x, MPI_Op op)
 {
-    if (ct_group_size(group) > 1) PMPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    if (ct_comm_size(comm) > 1) PMPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
 }
 
 static int measure(int n, int rounds, bool training)
@@ -46,11 +46,11 @@ static int measure(int n, int rounds, bool training)
     const uint64_t before = ct_memory(device).bytes_now;
     ct_memory_mark(device);
     for (int i = 0; i <= rounds && !status; i++) { /* the first round warms up */
-        if (ct_group_size(group) > 1) MPI_Pcontrol(1);
+        if (ct_comm_size(comm) > 1) MPI_Pcontrol(1);
         double start = ranks_now(), took;
         status = ct_gp_objective(gp, u, &value, training ? gradient : NULL);
         took = ranks_now() - start;
-        if (ct_group_size(group) > 1) MPI_Pcontrol(2, counted);
+        if (ct_comm_size(comm) > 1) MPI_Pcontrol(2, counted);
         over_all(&took, MPI_MAX);
         if ((i || !rounds) && took < seconds) seconds = took;
     }
@@ -60,10 +60,10 @@ static int measure(int n, int rounds, bool training)
     over_all(&counted[1], MPI_MAX);
     over_all(&counted[2], MPI_MAX);
     if (status) fprintf(stderr, "likelihood: %s\n", ct_message(device));
-    if (!status && !ct_group_rank(group)) {
+    if (!status && !ct_comm_rank(comm)) {
         printf("bench=mpi case=rbf who=cotangent n=%d d=%d dtype=f64 pass=%s ranks=%d seconds=%.6g "
                "bytes_per_8n2=%.4f value=%.12g",
-               n, RANKS_D, training ? "training" : "forward", ct_group_size(group), seconds,
+               n, RANKS_D, training ? "training" : "forward", ct_comm_size(comm), seconds,
                bytes / (8.0 * n * n), value);
         if (counted[0] >= 0)
             printf(" received=%.0f sent=%.0f cpu_seconds=%.3g", counted[0], counted[1], counted[2]);
@@ -77,17 +77,17 @@ static int measure(int n, int rounds, bool training)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    group = ct_group_world();
+    comm = ct_comm_world();
     device = ct_device_open("cpu");
-    if (argc < 3 || ct_group_status(group)) {
-        fprintf(stderr, "%s\n", argc < 3 ? "likelihood ROUNDS N..." : ct_group_message(group));
+    if (argc < 3 || ct_comm_status(comm)) {
+        fprintf(stderr, "%s\n", argc < 3 ? "likelihood ROUNDS N..." : ct_comm_message(comm));
         return 1;
     }
-    if (!ct_group_rank(group)) printf("# %s\n", ct_device_description(device));
+    if (!ct_comm_rank(comm)) printf("# %s\n", ct_device_description(device));
     for (int i = 2; i < argc && !failed; i++)
         for (int training = 0; training < 2 && !failed; training++)
             failed = measure(atoi(argv[i]), atoi(argv[1]), training);
     ct_device_close(device);
-    ct_group_free(group);
+    ct_comm_free(comm);
     return failed;
 }

@@ -22,7 +22,7 @@ Time = collections.namedtuple("Time", "pivots panel exchange update")
 
 
 def grid_of(processes):
-    """(rows, cols): the most square grid with rows <= cols; as in group/module.c."""
+    """(rows, cols): the most square grid with rows <= cols; as in comm/module.c."""
     rows = max(r for r in range(1, math.isqrt(processes) + 1) if processes % r == 0)
     return rows, processes // rows
 

@@ -3,11 +3,11 @@
 #define COTANGENT_H
 
 #include <cotangent/column.h>
+#include <cotangent/comm.h>
 #include <cotangent/cov_program.h>
 #include <cotangent/device.h>
 #include <cotangent/gp.h>
 #include <cotangent/gradcheck.h>
-#include <cotangent/group.h>
 #include <cotangent/io.h>
 #include <cotangent/kernel.h>
 #include <cotangent/maps.h>

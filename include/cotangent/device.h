@@ -88,13 +88,13 @@ CT_API bool ct_device_is_asynchronous(const ct_device *device);
 CT_API int ct_device_threads(const ct_device *device);
 /* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and
  * returns when all calls have returned. `run` must not use the device or its tensors: each call, or each
- * thread, opens a device of its own with ct_device_open_beside. If the device is not a CPU, or uses the
+ * thread, opens a device of its own with ct_device_open_worker. If the device is not a CPU, or uses the
  * application's allocator, all calls run in sequence in the caller's thread. */
-CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void *context, int64_t k),
-                             void *context);
+CT_API void ct_device_parallel_for(ct_device *device, int64_t count, void (*run)(void *context, int64_t k),
+                                   void *context);
 /* Opens a device that computes on one thread and logs nothing. It has this one's allocator and memory limit.
  * Never returns NULL; a failure is kept in the device, as for ct_device_open_with. */
-CT_API ct_device *ct_device_open_beside(const ct_device *device);
+CT_API ct_device *ct_device_open_worker(const ct_device *device);
 
 /* Bytes of tensor storage. The pool's idle blocks do not count as held. The pool keeps at most 16 MB plus
  * twice the highest bytes_peak; beyond that it returns the blocks that have been idle longest to the system,

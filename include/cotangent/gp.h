@@ -60,7 +60,7 @@ typedef enum ct_gp_noise {
     CT_NOISE_BY_LEVEL,
     /* log σ²(x) = a + Σ_j b_j (x_j - m_j): parameters "noise.log_variance" for a and "noise.slope[j]" for
      * b_j. m_j is what standardisation subtracts from column j: its average, or 0. */
-    CT_NOISE_INPUTS,
+    CT_NOISE_LOG_LINEAR,
 } ct_gp_noise;
 
 typedef enum ct_gp_standardize {
@@ -74,10 +74,10 @@ typedef enum ct_gp_standardize {
 
 /* Priors for parameters without a start value, bounds or prior of their own. Weak priors are
  * CT_PRIOR_SOFT_LOWER with b = 2. For a lengthscale over columns of X, a is √(number of columns) standard
- * deviations; for a learned noise, a is a hundredth of the variance of y. The parameters of CT_NOISE_INPUTS
- * have normal priors: "noise.log_variance" around the log of a tenth of the variance of y, with standard
- * deviation 3; "noise.slope[j]" around 0, with standard deviation 1 over that of column j. [Fuglstad et al.
- * 2019; Hvarfner et al. 2024] */
+ * deviations; for a learned noise, a is a hundredth of the variance of y. The parameters of
+ * CT_NOISE_LOG_LINEAR have normal priors: "noise.log_variance" around the log of a tenth of the variance of
+ * y, with standard deviation 3; "noise.slope[j]" around 0, with standard deviation 1 over that of column j.
+ * [Fuglstad et al. 2019; Hvarfner et al. 2024] */
 typedef enum ct_gp_priors {
     CT_PRIORS_NONE = 0, /* the fit maximises the likelihood alone */
     CT_PRIORS_WEAK,
@@ -110,12 +110,12 @@ typedef struct ct_gp_options {
     /* The number of rows of the application's table, including those that it held back; 0: unknown. Kept and
      * saved for the application. */
     int64_t rows_of_table;
-    /* The processes that share the model (group.h); NULL: only this one. Borrowed: it must outlive the model
+    /* The processes that share the model (comm.h); NULL: only this one. Borrowed: it must outlive the model
      * and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict, score,
      * widen, inspect, save or choose are then collective, with the same data and options in all processes.
      * The model is on the CPU, and each process holds its share of the n²/2 numbers of the covariance matrix.
      * The leave-one-out objective, mixed precision, ct_gp_append and ct_gp_remove are CT_EUNSUPPORTED. */
-    struct ct_group *group;
+    struct ct_comm *comm;
 } ct_gp_options;
 
 /* A model of X (n, d) and y (n) or (n, 1), which are copied, both f64 or f32; the model has X's dtype. Takes
@@ -158,7 +158,7 @@ CT_API ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y);
 /* -- parameters ------------------------------------------------------------------------------------------ */
 /* First the kernel's parameters in their order, then the noise's if learned, then the mean's. Values, bounds
  * and priors are in the units of the data. All parameters are positive except those with any_sign: the
- * mean's, those of CT_NOISE_INPUTS, and w of `index`. */
+ * mean's, those of CT_NOISE_LOG_LINEAR, and w of `index`. */
 
 /* The kernel with the present parameter values, borrowed. ct_kernel_print writes it as text. */
 CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);
@@ -471,8 +471,8 @@ CT_API void ct_gp_posterior_full(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean,
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 
 /* Predictions of a model with a transform, converted to the units of y; without a transform nothing changes.
- * Both functions work in place, on f64 or f32, and are collective in a group. CT_ENUMERIC if a result is not
- * finite, such as the mean of y where z is uncertain. */
+ * Both functions work in place, on f64 or f32, and are collective in a communicator. CT_ENUMERIC if a result
+ * is not finite, such as the mean of y where z is uncertain. */
 /* y = g⁻¹(z) for draws or quantiles of z, of any shape. */
 CT_API ct_status ct_gp_untransform(ct_gp *gp, ct_tensor *z);
 /* Replaces means and variances (m) or (m, 1) of z by those of y, exactly: ct_transform_moments. If the
@@ -491,17 +491,17 @@ CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_t
 /* The same by folds: predicts every y_i from the rows j with fold[j] != fold[i]. fold: n numbers of any
  * value. The log density is that of each row, not the joint one of its fold. With one row in each fold this
  * is ct_gp_loo; with all rows in one fold it is the prior. Computed in closed form from the factor: 2n³/3
- * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
- * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC if the other rows do not determine a
- * fold's rows, or a coefficient of a trend. CT_EUNSUPPORTED: a model of joint outputs (outputs.h). [Rasmussen
- * & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
+ * operations, over a communicator 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one
+ * number for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC if the other rows do not
+ * determine a fold's rows, or a coefficient of a trend. CT_EUNSUPPORTED: a model of joint outputs
+ * (outputs.h). [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
 CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                       ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to
  * their means in every row, for kernel, mean and noise. The difference to the value without such columns
  * (columns NULL, count 0) is what leave-one-out loses without them. Takes a factorisation and a second factor
  * meanwhile. The model is not changed. CT_EINDEX for a column that does not exist. */
-CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
+CT_API ct_status ct_gp_loo_ablation(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* Widens the variances of an overconfident model. c is the mean square of the standardised leave-one-out
  * residuals,
@@ -512,7 +512,7 @@ CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t co
  * point by point, a term such as `rbf` or `poly` without a `scale`, or a fixed variance. CT_EINVAL if a bound
  * forbids it, CT_ENUMERIC if a residual is not finite. On failure the model is unchanged and *factor is NaN.
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
-CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
+CT_API ct_status ct_gp_calibrate_variance(ct_gp *gp, double *factor);
 
 /* -- sensitivity ----------------------------------------------------------------------------------------- */
 
@@ -529,9 +529,9 @@ CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
 /* Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
- * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_widen). A meaningless parameter
- * improves a fit by the leave-one-out density about twice as much as one by the likelihood, so there m is
- * twice the number of parameters.
+ * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_calibrate_variance). A meaningless
+ * parameter improves a fit by the leave-one-out density about twice as much as one by the likelihood, so
+ * there m is twice the number of parameters.
  *
  *     ct_gp *gp;
  *     ct_gp_choice choice;
@@ -616,7 +616,7 @@ typedef struct ct_gp_choice {
     char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
     int64_t rows;                                       /* rows that made the choice */
     double widened;                      /* the factor of all variances; 1 if they were not widened */
-    ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
+    ct_status widening;                  /* of ct_gp_calibrate_variance; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
     int replayed;                        /* evaluations taken from the checkpoint */
     double seconds;
@@ -677,9 +677,9 @@ CT_API bool ct_gp_has_factor(const ct_gp *gp);
 /* Loads a saved model. With its factor the model predicts the same bits. NULL with ct_message: CT_EIO, or
  * CT_EFORMAT for a file that is truncated, damaged or not a model. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
-/* The same over the processes of a group. Each of them reads the file except the factor, and computes its
- * share of that when it is first needed. Collective. */
-CT_API ct_gp *ct_gp_load_for(ct_device *device, const char *path, struct ct_group *group);
+/* The same over the processes of a communicator. Each of them reads the file except the factor, and computes
+ * its share of that when it is first needed. Collective. */
+CT_API ct_gp *ct_gp_load_for(ct_device *device, const char *path, struct ct_comm *comm);
 
 CT_END_DECLS
 #endif

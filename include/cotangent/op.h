@@ -54,7 +54,7 @@ CT_API ct_var ct_output(ct_var first, int k);
 /* -- inside shape, forward and compose ------------------------------------------------------------------- */
 
 CT_API int ct_args(const ct_call *c);
-/* The number of outputs declared so far, including those of ct_rule_out. */
+/* The number of outputs declared so far, including those of ct_save_for_vjp. */
 CT_API int ct_outs(const ct_call *c);
 /* Input i. If there is no such input: no view, and the call is refused. */
 CT_API ct_view ct_arg(const ct_call *c, int i);
@@ -79,7 +79,7 @@ CT_API void ct_set_dtype(ct_call *c, ct_dtype dtype);
 CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* Declares an output that vjp alone reads, as ct_out_at(g, k); it comes after all others. No gradient flows
  * into it, so a rule that is recorded (ct_recording) must not read it. */
-CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
+CT_API void ct_save_for_vjp(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
 /* Output 0 (or k), contiguous and uninitialised, allocated at the first request. No view if memory is
  * exhausted or k was not declared; the call has then failed, and primitives do nothing. */
@@ -99,7 +99,7 @@ CT_API double ct_call_item(ct_call *c, ct_view v);
  * failed. */
 CT_API ct_tensor *ct_tensor_of(ct_call *c, ct_view v);
 /* Whether the call has not failed: nothing was refused, and memory sufficed. */
-CT_API bool ct_call_fine(const ct_call *c);
+CT_API bool ct_call_ok(const ct_call *c);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape; the
  * caller writes NaN there. `detail` is, for example, the failing minor, counted from 1. `what` describes it
  * with one %lld for `detail`, "leading minor %lld", and must outlive the tape. */
@@ -126,7 +126,7 @@ CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(
 
 CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);
 CT_API int ct_vjp_args(const ct_vjp *g);
-/* The number of outputs, including those of ct_rule_out. */
+/* The number of outputs, including those of ct_save_for_vjp. */
 CT_API int ct_vjp_outs(const ct_vjp *g);
 CT_API const void *ct_vjp_attr(const ct_vjp *g);
 /* Input i, output 0 (or k), and the cotangent of output 0 (or k), which is zeros if none arrived. Here and

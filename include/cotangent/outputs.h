@@ -20,9 +20,9 @@
  *             from the others, also at points where it has no value itself.
  *             [Bonilla, Chai & Williams 2008; Álvarez, Rosasco & Lawrence 2012, §4.2]
  *
- * SHARED and JOINT have one model of all outputs, ct_outputs_whole. It standardises each output by the mean
- * and standard deviation of its values, so its variances are shares of an output's variance. The models of
- * the outputs have the same parameters in their own units. */
+ * SHARED and COREGIONALISED have one model of all outputs, ct_outputs_joint_model. It standardises each
+ * output by the mean and standard deviation of its values, so its variances are shares of an output's
+ * variance. The models of the outputs have the same parameters in their own units. */
 #ifndef COTANGENT_OUTPUTS_H
 #define COTANGENT_OUTPUTS_H
 
@@ -35,7 +35,7 @@ typedef struct ct_outputs ct_outputs;
 typedef enum ct_outputs_kind {
     CT_OUTPUTS_EACH = 0,
     CT_OUTPUTS_SHARED,
-    CT_OUTPUTS_JOINT,
+    CT_OUTPUTS_COREGIONALISED,
 } ct_outputs_kind;
 
 enum { CT_OUTPUTS_MOST = 512 }; /* the most outputs */
@@ -79,7 +79,7 @@ CT_API const char *ct_outputs_name(const ct_outputs *o, int64_t j);
 CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 /* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is the
  * fit's. */
-CT_API ct_gp *ct_outputs_whole(const ct_outputs *o);
+CT_API ct_gp *ct_outputs_joint_model(const ct_outputs *o);
 /* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
  * the first call makes it, and factorises. NULL with ct_message on failure, and out of range. Only read it;
  * ct_gp_copy gives one that may be changed. A model of JOINT has the rows with a value of this output; its

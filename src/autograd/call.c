@@ -27,7 +27,7 @@ bool ct_call_wants(const ct_call *c, int i)
 {
     return c->recorded && (unsigned)i < (unsigned)c->n_in && c->wanted >> i & 1;
 }
-bool ct_call_fine(const ct_call *c) { return !c->status; }
+bool ct_call_ok(const ct_call *c) { return !c->status; }
 int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(input(c, i), dim); }
 int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(input(c, i)); }
 ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(input(c, i)); }
@@ -51,12 +51,12 @@ static bool declare(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 {
     if (ct_require(c, c->results == c->n_out, CT_EINVAL,
-                   "output %d is declared after one of ct_rule_out, which come after all others", k) &&
+                   "output %d is declared after one of ct_save_for_vjp, which come after all others", k) &&
         declare(c, k, dtype, shape))
         c->results = c->n_out;
 }
 
-void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape) { declare(c, k, dtype, shape); }
+void ct_save_for_vjp(ct_call *c, int k, ct_dtype dtype, ct_shape shape) { declare(c, k, dtype, shape); }
 
 static bool is_declared(ct_call *c, int k)
 {

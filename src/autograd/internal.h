@@ -15,7 +15,7 @@ enum {
     NODE_LEAF = 2,       /* its cotangent is kept          */
     NODE_KEEP = 4,       /* ct_keep: survives sweeps       */
     NODE_FREED = 8,      /* a sweep has released its value */
-    NODE_RULE = 16,      /* an output of ct_rule_out       */
+    NODE_RULE = 16,      /* an output of ct_save_for_vjp       */
 };
 
 typedef struct ct_node {
@@ -59,7 +59,7 @@ struct ct_call {
     const ct_var *in;
     const void *attr;
     int n_in, n_out, n_scratch;
-    int results;     /* outputs without those of ct_rule_out */
+    int results;     /* outputs without those of ct_save_for_vjp */
     uint64_t wanted; /* bit i: a gradient flows into input i */
     bool recorded;   /* vjp may be called for it             */
     bool failed_before;

@@ -149,7 +149,7 @@ void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call
     w.lanes = beside ? ct__lanes(c->tape->device, w.members) : 0;
     w.next = w.lanes ? w.lanes : 1;
     if (w.lanes)
-        ct_device_spread(c->tape->device, w.lanes, take_members, &w);
+        ct_device_parallel_for(c->tape->device, w.lanes, take_members, &w);
     else
         take_members(&w, 0);
     ct__lanes_end(c->tape->device);

@@ -60,7 +60,7 @@ static void advise_on_columns(adviser *a, int64_t *gone)
 {
     int64_t count = 0, d = ct_gp_dims(a->gp);
     double all, sum, loss = 0;
-    bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_without(a->gp, NULL, 0, &all);
+    bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_ablation(a->gp, NULL, 0, &all);
     for (int64_t j = 0; j < d; j++) {
         const ct_param *p = unseen_by(a->gp, j);
         const char *column = ct_gp_input(a->gp, j)->name;
@@ -71,7 +71,7 @@ static void advise_on_columns(adviser *a, int64_t *gone)
                    "%s is at its upper bound: this part of the kernel does not see %s; compare ctgp loo of "
                    "a fit with --drop %s",
                    p->name, column, column);
-        } else if (ct_gp_loo_without(a->gp, gone, count + 1, &sum)) {
+        } else if (ct_gp_loo_ablation(a->gp, gone, count + 1, &sum)) {
             advise(a, "%s matters, although %s is at its upper bound: without it there is no covariance",
                    column, p->name);
         } else if (all - sum > NEGLIGIBLE || count + 1 == d) {
@@ -94,7 +94,7 @@ static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
     p.lower = 0;
     p.value *= 1e-9;
     ct_status s = ct_gp_set_param(copy, i, &p);
-    if (!s) s = ct_gp_loo_without(copy, NULL, 0, sum);
+    if (!s) s = ct_gp_loo_ablation(copy, NULL, 0, sum);
     ct_gp_free(copy);
     return s;
 }
@@ -103,7 +103,7 @@ static void advise_on_term(adviser *a, int64_t i)
 {
     const char *name = ct_gp_param(a->gp, i)->name;
     double all, sum;
-    if (ct_gp_points(a->gp) > MOST_ROWS || ct_gp_loo_without(a->gp, NULL, 0, &all) ||
+    if (ct_gp_points(a->gp) > MOST_ROWS || ct_gp_loo_ablation(a->gp, NULL, 0, &all) ||
         without_term(a->gp, i, &sum))
         advise(a, "%s is at its lower bound: compare ctgp loo of a fit whose --kernel leaves this term out",
                name);

@@ -53,7 +53,7 @@ int program_end(int result);
 /* -- many.c: ctgp started by mpirun -- */
 
 /* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
-ct_group *many(void);
+ct_comm *many(void);
 /* Begins a command. If only one process can run it, the others end; else they go on and print nothing. */
 void many_begin(ctgp *c, bool together);
 /* Standard error, also in a process that prints nothing else. */

@@ -119,8 +119,8 @@ void run_fit(ctgp *c, int argc, char **argv)
 {
     settings s = { 0 };
     fit_read_settings(c, argc, argv, &s);
-    if (!ct_group_rank(many())) fit_check_writable(c, s.model);
+    if (!ct_comm_rank(many())) fit_check_writable(c, s.model);
     many_device(c, &s.device);
-    s.gp.group = many();
+    s.gp.comm = many();
     fit_file(c, &s, open_device(c, s.device));
 }

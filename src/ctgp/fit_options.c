@@ -94,7 +94,7 @@ static void parse_rows(ctgp *c, const words *w, settings *s)
 static void check_outputs(ctgp *c, const words *w, const settings *s)
 {
     if (!going(c)) return;
-    if (w->rank && s->outputs != CT_OUTPUTS_JOINT)
+    if (w->rank && s->outputs != CT_OUTPUTS_COREGIONALISED)
         fail(c, CODE_USAGE, "--rank is of the covariance between outputs: it needs --outputs joint");
     if (!s->outputs) return;
     if (s->gp.transform || s->season)

@@ -21,8 +21,8 @@ static void begin(const settings *s, const ct_outputs *o, int64_t j, json *to)
     }
     if (!j && s->outputs) {
         printf("%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
-        fit_print_parameters(ct_outputs_whole(o));
-        print_levels(ct_outputs_whole(o));
+        fit_print_parameters(ct_outputs_joint_model(o));
+        print_levels(ct_outputs_joint_model(o));
     }
     say_line("%s:", s->targets[j]);
 }
@@ -121,7 +121,7 @@ static void learn_all(ctgp *c, const settings *s, const frame *f, const int64_t 
                       const ct_gp_options *options, lesson *l, ct_outputs **o)
 {
     if (!going(c)) return;
-    const bool joint = s->outputs == CT_OUTPUTS_JOINT;
+    const bool joint = s->outputs == CT_OUTPUTS_COREGIONALISED;
     const int64_t p = s->n_targets;
     ct_outputs_options how = { .kind = s->outputs, .model = *options, .rank = (int)s->rank };
     int64_t *targets = take(c, p, sizeof *targets, "outputs");

@@ -8,12 +8,12 @@
 
 enum { PATIENCE = 30 }; /* seconds, after which silent processes are named */
 
-static ct_group *processes;
+static ct_comm *processes;
 static bool are_one;
 static FILE *voice;       /* standard error, also of a process that prints nothing else */
 static char failure[512]; /* of a process that does not print it */
 
-ct_group *many(void) { return are_one ? NULL : processes; }
+ct_comm *many(void) { return are_one ? NULL : processes; }
 
 FILE *many_voice(void) { return voice ? voice : stderr; }
 
@@ -26,7 +26,7 @@ static void tell_silent(void *context, const int *silent, int count)
         add_name(list, sizeof list, number);
     }
     fprintf(voice, "ctgp: process%s %s of %d: silent for %d s, stopped or still at work; the others wait\n",
-            count > 1 ? "es" : "", list, ct_group_size(processes), PATIENCE);
+            count > 1 ? "es" : "", list, ct_comm_size(processes), PATIENCE);
     fflush(voice);
 }
 
@@ -37,34 +37,35 @@ static bool fall_silent(void)
     return voice && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
 }
 
-/* A process without memory for its group does not know its number, so the lowest of the others prints it. */
+/* A process without memory for its communicator does not know its number, so the lowest of the others prints
+ * it. */
 static bool is_lowest_with_group(void)
 {
-    const bool first_has_none = !strncmp(ct_group_message(processes), "process 0 ", 10);
-    return ct_group_size(processes) > 1 && ct_group_rank(processes) == first_has_none;
+    const bool first_has_none = !strncmp(ct_comm_message(processes), "process 0 ", 10);
+    return ct_comm_size(processes) > 1 && ct_comm_rank(processes) == first_has_none;
 }
 
 void many_begin(ctgp *c, bool together)
 {
-    processes = ct_group_world();
-    are_one = !together || ct_group_size(processes) == 1;
+    processes = ct_comm_world();
+    are_one = !together || ct_comm_size(processes) == 1;
     voice = stderr;
-    const ct_status status = ct_group_status(processes);
+    const ct_status status = ct_comm_status(processes);
     if (status && (status != CT_ENOMEM || is_lowest_with_group()))
-        fprintf(stderr, "ctgp: %s\n", ct_group_message(processes));
+        fprintf(stderr, "ctgp: %s\n", ct_comm_message(processes));
     if (status) stop(c, code_of(status));
-    if (are_one && ct_group_rank(processes)) stop(c, CODE_OK);
+    if (are_one && ct_comm_rank(processes)) stop(c, CODE_OK);
     if (are_one || !going(c)) return;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
-    if (ct_group_rank(processes) && !fall_silent())
+    if (ct_comm_rank(processes) && !fall_silent())
         fail(c, CODE_IO, "/dev/null cannot be opened");
-    else if (ct_group_watch(processes, PATIENCE, tell_silent, NULL))
-        fail(c, CODE_MEMORY, "no memory for %d processes", ct_group_size(processes));
+    else if (ct_comm_watch(processes, PATIENCE, tell_silent, NULL))
+        fail(c, CODE_MEMORY, "no memory for %d processes", ct_comm_size(processes));
 }
 
 bool many_keep(const char *text)
 {
-    if (ct_group_rank(many()) == 0) return false;
+    if (ct_comm_rank(many()) == 0) return false;
     snprintf(failure, sizeof failure, "%s", text);
     return true;
 }
@@ -86,11 +87,11 @@ static ct_status status_of(int result)
 void many_end(ctgp *c)
 {
     if (many()) {
-        const ct_status status = ct_group_leave(many(), status_of(c->code), failure);
-        if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
-        ct_group_share(many(), &c->code, sizeof c->code);
+        const ct_status status = ct_comm_leave(many(), status_of(c->code), failure);
+        if (status) fail(c, code_of(status), "%s", ct_comm_message(many()));
+        ct_comm_share(many(), &c->code, sizeof c->code);
     }
-    ct_group_free(processes);
+    ct_comm_free(processes);
 }
 
 void many_device(ctgp *c, const char **name)
@@ -106,6 +107,6 @@ void many_device(ctgp *c, const char **name)
 void many_share(ctgp *c, void *data, size_t bytes)
 {
     if (!going(c)) return;
-    const ct_status status = many() ? ct_group_share(many(), data, bytes) : CT_OK;
-    if (status) fail(c, code_of(status), "%s", ct_group_message(many()));
+    const ct_status status = many() ? ct_comm_share(many(), data, bytes) : CT_OK;
+    if (status) fail(c, code_of(status), "%s", ct_comm_message(many()));
 }

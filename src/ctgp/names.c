@@ -14,7 +14,7 @@ const char *kind_name(ct_column_kind kind)
 
 const char *outputs_name(ct_outputs_kind kind)
 {
-    return kind == CT_OUTPUTS_JOINT ? "joint" : kind == CT_OUTPUTS_SHARED ? "shared" : "each";
+    return kind == CT_OUTPUTS_COREGIONALISED ? "joint" : kind == CT_OUTPUTS_SHARED ? "shared" : "each";
 }
 
 const char *precision_name(ct_precision precision)
@@ -49,7 +49,7 @@ const char *noise_kind(ct_gp_noise noise)
     case CT_NOISE_GIVEN: return "given";
     case CT_NOISE_GIVEN_PLUS: return "given and learned";
     case CT_NOISE_BY_LEVEL: return "by level";
-    case CT_NOISE_INPUTS: return "inputs";
+    case CT_NOISE_LOG_LINEAR: return "inputs";
     default: return "learned";
     }
 }

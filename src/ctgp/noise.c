@@ -19,7 +19,7 @@ void noise_settings(ctgp *c, const char *noise, const char *column, const char *
 {
     if (!going(c)) return;
     static const char *const kinds[] = { "learned", "none", "inputs" };
-    static const ct_gp_noise meant[] = { CT_NOISE_LEARNED, CT_NOISE_NONE, CT_NOISE_INPUTS };
+    static const ct_gp_noise meant[] = { CT_NOISE_LEARNED, CT_NOISE_NONE, CT_NOISE_LOG_LINEAR };
     int k = 0;
     parse_choice(c, "--noise", noise, kinds, 3, &k);
     if (!going(c)) return;
@@ -54,7 +54,7 @@ void noise_text(const ct_gp *gp, char *text, size_t size)
     switch (ct_gp_get_options(gp).noise) {
     case CT_NOISE_NONE: snprintf(text, size, "none"); break;
     case CT_NOISE_LEARNED: snprintf(text, size, "learned"); break;
-    case CT_NOISE_INPUTS: snprintf(text, size, "learned, a function of the inputs"); break;
+    case CT_NOISE_LOG_LINEAR: snprintf(text, size, "learned, a function of the inputs"); break;
     case CT_NOISE_BY_LEVEL:
         snprintf(text, size, "learned for each level%s%s", column ? " of " : "", column ? column : "");
         break;

@@ -12,9 +12,9 @@ static void choose_outputs(ctgp *c, model_file *m, const char *output, bool one)
     const int64_t all = ct_outputs_count(m->outputs),
                   chosen = output ? ct_outputs_find(m->outputs, output) : 0;
     m->several = all > 1;
-    m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_JOINT;
-    m->factor = ct_gp_has_factor(ct_outputs_whole(m->outputs) ? ct_outputs_whole(m->outputs)
-                                                              : ct_outputs_model(m->outputs, 0));
+    m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_COREGIONALISED;
+    m->factor = ct_gp_has_factor(ct_outputs_joint_model(m->outputs) ? ct_outputs_joint_model(m->outputs)
+                                                                    : ct_outputs_model(m->outputs, 0));
     for (int64_t j = 0; j < all; j++) add_name(names, sizeof names, ct_outputs_name(m->outputs, j));
     if (chosen < 0) fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", m->path, output, names);
     if (one && !output && all > 1)

@@ -15,11 +15,11 @@ void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed)
     if (!going(c)) return;
     s->total = s->first + d, s->loss = s->total + d;
     ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s->first, s->total);
-    if (!status) status = ct_gp_loo_without(gp, NULL, 0, &all);
+    if (!status) status = ct_gp_loo_ablation(gp, NULL, 0, &all);
     if (status) snprintf(s->why, sizeof s->why, "%s", ct_message(device));
     for (int64_t j = 0; j < d && !status; j++) {
         double sum; /* NaN where there is no covariance without the feature */
-        const ct_status without = ct_gp_loo_without(gp, &j, 1, &sum);
+        const ct_status without = ct_gp_loo_ablation(gp, &j, 1, &sum);
         s->loss[j] = (all - sum) / (double)ct_gp_points(gp);
         if (without == CT_ENOMEM) status = without;
     }

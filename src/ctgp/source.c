@@ -46,7 +46,7 @@ void source_open(ctgp *c, source *t, ct_device *device, const char *path)
 {
     if (!going(c)) return;
     *t = (source){ .name = is_standard(path) ? "standard input" : path, .device = device };
-    const bool first = ct_group_rank(many()) == 0;
+    const bool first = ct_comm_rank(many()) == 0;
     if (first) open_one(c, t, path);
     many_share(c, &t->size, sizeof t->size);
     if (going(c) && !first && !(t->data = t->input = malloc(t->size + 1)))

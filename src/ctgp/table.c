@@ -64,7 +64,7 @@ void table_write(ctgp *c, ct_device *device, const text_columns *k, const double
 {
     if (!going(c)) return;
     const text_columns none = { 0 };
-    if (ct_group_rank(many())) return; /* process 0 writes */
+    if (ct_comm_rank(many())) return; /* process 0 writes */
     if (!k) k = &none;
     if (is_standard(out)) {
         print_table(stdout, k, values, rows, cols, names);

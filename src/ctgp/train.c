@@ -136,7 +136,7 @@ void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const
         return;
     }
     *o = ct_outputs_new(X, Y, kernel, options);
-    ct_gp *whole = ct_outputs_whole(*o);
+    ct_gp *whole = ct_outputs_joint_model(*o);
     if (whole)
         set_bounds(c, whole, limits);
     else

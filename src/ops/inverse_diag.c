@@ -16,7 +16,7 @@ static ct_shape declare(ct_call *c, bool spd)
     const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(A) / (n * n) : 0;
     const bool root = spd && n > 1 && ct__keeps_root(c, members, n);
     if (ct_call_recorded(c))
-        ct_rule_out(c, 1, ct_arg(c, 0).dtype, root ? ct__matrix_shape(A, 1, n * (n + 1) / 2) : A);
+        ct_save_for_vjp(c, 1, ct_arg(c, 0).dtype, root ? ct__matrix_shape(A, 1, n * (n + 1) / 2) : A);
     d.ndim--;
     return d;
 }

@@ -12,7 +12,7 @@ static ct_shape shape(ct_call *c)
     ct_shape shape = ct_arg_shape(c, 0);
     const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(shape) / (n * n) : 0;
     if (ct_call_recorded(c) && ct__keeps_root(c, members, n))
-        ct_rule_out(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(shape, 1, n * (n + 1) / 2));
+        ct_save_for_vjp(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(shape, 1, n * (n + 1) / 2));
     return shape;
 }
 

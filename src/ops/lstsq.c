@@ -18,7 +18,7 @@ static ct_shape shape(ct_call *c)
     ct_require(c, m >= n, CT_ESHAPE,
                "A has fewer rows than columns, so the solution is not unique: use ct_ridge_solve");
     if (ct_call_recorded(c))
-        ct_rule_out(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(ct_arg_shape(c, 0), n, n));
+        ct_save_for_vjp(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(ct_arg_shape(c, 0), n, n));
     return ct__need_batch(c, 0, 1, n, ct_arg_dim(c, 1, -1));
 }
 

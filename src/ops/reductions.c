@@ -107,7 +107,7 @@ static ct_var mean(ct_call *c)
 {
     const attr *a = ct_attr(c);
     const int64_t results = ct_shape_count(shape_of(c, false));
-    if (!ct_call_fine(c)) return ct_none();
+    if (!ct_call_ok(c)) return ct_none();
     const int64_t n = results ? ct__count(ct__arg_view(c, 0)) / results : 1;
     return ct_scale(ct_sum(ct_arg_var(c, 0), a->dim, a->keep), 1 / (double)n);
 }

@@ -155,7 +155,8 @@ static bool may_spread(const ct_device *dev, int64_t count)
     return count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc;
 }
 
-void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
+void ct_device_parallel_for(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k),
+                            void *context)
 {
     if (run && may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);
@@ -163,7 +164,7 @@ void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, 
         for (int64_t k = 0; run && k < count; k++) run(context, k);
 }
 
-ct_device *ct_device_open_beside(const ct_device *dev)
+ct_device *ct_device_open_worker(const ct_device *dev)
 {
     if (!dev || dev->status) return ct_device_open_with("beside a NULL or unusable device", NULL);
     return ct_device_open_with(dev->name, &(ct_device_options){ .allocator = &dev->allocator,
@@ -181,7 +182,7 @@ ct_device *ct__lane(ct_device *dev, int64_t k)
 
 static ct_device *open_lane(const ct_device *dev)
 {
-    ct_device *lane = ct_device_open_beside(dev);
+    ct_device *lane = ct_device_open_worker(dev);
     if (!lane->status) return lane;
     ct_device_close(lane);
     return NULL;

@@ -81,7 +81,7 @@ static void square_forward(ct_call *c)
 {
     const double *x = ct_contiguous(c, ct_arg(c, 0)).data;
     double *y = ct_result(c).data;
-    for (int64_t i = 0; ct_call_fine(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = x[i] * x[i];
+    for (int64_t i = 0; ct_call_ok(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = x[i] * x[i];
 }
 
 static void square_right(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_in(g, 0), 2))); }
@@ -111,7 +111,7 @@ static void two_forward(ct_call *c)
 {
     const double *x = ct_contiguous(c, ct_arg(c, 0)).data, *a = ct_contiguous(c, ct_arg(c, 1)).data;
     double *product = ct_result(c).data, *sum = ct_result_at(c, 1).data;
-    for (int64_t i = 0; ct_call_fine(c) && i < ct_view_count(ct_arg(c, 0)); i++) {
+    for (int64_t i = 0; ct_call_ok(c) && i < ct_view_count(ct_arg(c, 0)); i++) {
         product[i] = x[i] * a[i];
         sum[i] = x[i] + a[i];
     }

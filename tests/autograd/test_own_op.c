@@ -194,7 +194,7 @@ static ct_shape wrong_shape(ct_call *c)
     case 6: return (ct_shape){ .ndim = -1 };
     case 7: return (ct_shape){ .ndim = 99 };
     case 8:
-        ct_rule_out(c, 1, CT_F64, ct_shape0());
+        ct_save_for_vjp(c, 1, CT_F64, ct_shape0());
         ct_more_out(c, 2, CT_F64, ct_shape0());
         break;
     case 9: ct_require(c, false, CT_OK, "refused with %s", "CT_OK"); break;
@@ -263,7 +263,7 @@ static void places(void **state)
         { 5, "there is no dtype 77" },
         { 6, "cannot have the shape" },
         { 7, "cannot have the shape" },
-        { 8, "output 2 is declared after one of ct_rule_out" },
+        { 8, "output 2 is declared after one of ct_save_for_vjp" },
         { 9, "refused with CT_OK" },
         { 10, "output 1 was not declared: ct_more_out" },
         { 11, "output -1 was not declared" },

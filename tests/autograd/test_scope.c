@@ -96,7 +96,7 @@ static void views_that_are_not_there(void **state)
                              : ct_view_reshape(a, ct_shape1(11));
         ct_call *c = ct_scope_open(tape, "lookup");
         ct_prim_fill(c, ct_view_transpose(v), 1);
-        assert_false(ct_call_fine(c));
+        assert_false(ct_call_ok(c));
         assert_int_not_equal(ct_scope_close(c), CT_OK);
         assert_non_null(strstr(ct_tape_message(tape), "lookup: "));
         assert_non_null(strstr(ct_tape_message(tape), list[i == 0 ? 0 : i == 1 ? 10 : 6].why));
@@ -189,7 +189,7 @@ static void refuse(ct_call *c, int which)
     case 30: ct_prim_reduce(c, (ct_reduction)3, a, ct_view_block(out, 0, 1, 0, 1)); break;
     case 31: ct_prim_flag(c, (ct_domain)3, a, "x", "is not", none); break;
     case 32: ct_more_out(c, 0, CT_F64, ct_shape0()); break;
-    case 33: assert_false(ct_require(c, false, CT_OK, "a refusal") || ct_call_fine(c)); break;
+    case 33: assert_false(ct_require(c, false, CT_OK, "a refusal") || ct_call_ok(c)); break;
     case 34: ct_require(c, false, CT_EINVAL, NULL); break;
     default: which < 41 ? refuse_covariance(c, which - 35) : refuse_batch(c, which - 41);
     }
@@ -341,7 +341,7 @@ static void a_scope_fails(void **state)
     ct_require(c, false, CT_EINVAL, "refused, with %d words", 3);
     assert_int_equal(ct_scope_close(c), CT_EINVAL);
     c = ct_scope_open(tape, "second");
-    assert_false(ct_call_fine(c));
+    assert_false(ct_call_ok(c));
     ct_prim_fill(c, ct_view_of(x), 1);
     assert_false(ct_is_view(ct_scratch(c, CT_F64, ct_shape1(3))));
     assert_true(isnan(ct_call_item(c, ct_view_of(x))));
@@ -352,7 +352,7 @@ static void a_scope_fails(void **state)
 
     assert_int_equal(ct_scope_close(NULL), CT_EINVAL);
     c = ct_scope_open(NULL, "nowhere");
-    assert_false(ct_call_fine(c));
+    assert_false(ct_call_ok(c));
     assert_null(ct_call_device(c));
     ct_prim_fill(c, ct_view_of(x), 1);
     ct_prim_sweep_blocks(c, false, 0, ct_view_of(B), ct_view_of(B), ct_view_of(B), ct_view_of(x),

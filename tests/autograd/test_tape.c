@@ -212,7 +212,7 @@ static void stale_and_foreign_handles(void **state)
 /* y = x² by an op that keeps 2x for its rule */
 static ct_shape kept_shape(ct_call *c)
 {
-    if (ct_call_recorded(c)) ct_rule_out(c, 1, CT_F64, ct_arg_shape(c, 0));
+    if (ct_call_recorded(c)) ct_save_for_vjp(c, 1, CT_F64, ct_arg_shape(c, 0));
     return ct_arg_shape(c, 0);
 }
 

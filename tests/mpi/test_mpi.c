@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "gp/group/group.h"
+#include "gp/comm/comm.h"
 
-static ct_group *group;
+static ct_comm *comm;
 static ct_device *device;
 static int tests, failures;
 static bool bad;
@@ -24,7 +24,7 @@ CT_PRINTF(2, 3) static bool expect(bool ok, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!ok) fprintf(stderr, "# process %d: ", ct_group_rank(group));
+    if (!ok) fprintf(stderr, "# process %d: ", ct_comm_rank(comm));
     if (!ok) vfprintf(stderr, format, args);
     if (!ok) fprintf(stderr, "\n");
     va_end(args);
@@ -52,7 +52,7 @@ CT_PRINTF(1, 2) static void conclude(const char *format, ...)
     failures += all != 0;
     bad = false;
     va_start(args, format);
-    if (!ct_group_rank(group)) {
+    if (!ct_comm_rank(comm)) {
         printf("%sok %d - ", all ? "not " : "", tests);
         vprintf(format, args);
         printf("\n");
@@ -93,7 +93,7 @@ static void data_free(data *s)
 static bool make(const data *s, const char *kernel, ct_gp_options options, ct_gp *models[2])
 {
     for (int i = 0; i < 2; i++) {
-        options.group = i ? NULL : group;
+        options.comm = i ? NULL : comm;
         models[i] = ct_gp_new(s->X, s->y, ct_kernel_parse(kernel), &options);
     }
     return expect(models[0] && models[1], "no model: %s", ct_message(device));
@@ -204,11 +204,11 @@ static void sizes(void)
 {
     static const int64_t n[] = { 1, 2, 5, 23, 24, 25, 48, 100, 129, 257, 500, 700, 1500 };
     for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
-        if (n[i] > 1000 && group->ahead) continue;
+        if (n[i] > 1000 && comm->ahead) continue;
         data s = data_of(CT_F64, n[i]);
         check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 1e-10);
         data_free(&s);
-        conclude("%lld rows%s", (long long)n[i], group->ahead ? ", two panels" : "");
+        conclude("%lld rows%s", (long long)n[i], comm->ahead ? ", two panels" : "");
     }
 }
 
@@ -249,7 +249,7 @@ static void every_kernel(void)
     check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_BY_LEVEL, .noise_levels = levels }, 1e-10);
     ct_release(levels);
     conclude("noise by level");
-    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_INPUTS }, 1e-10);
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_LOG_LINEAR }, 1e-10);
     conclude("noise of the inputs");
     kernels_of_levels(&s);
     data_free(&s);
@@ -285,7 +285,7 @@ static void many_points(void)
 static int stop_on_process_1(void *context, const ct_fit_progress *p)
 {
     (void)context;
-    return p->evaluation == 3 && ct_group_rank(group) == ct_group_size(group) - 1;
+    return p->evaluation == 3 && ct_comm_rank(comm) == ct_comm_size(comm) - 1;
 }
 
 static void fits(void)
@@ -312,7 +312,7 @@ static void fits(void)
     conclude("one process stops the fit");
 
     ct_gp *chosen = NULL;
-    ct_status status = ct_gp_choose(s.X, s.y, &(ct_gp_options){ .group = group }, NULL, &chosen, NULL);
+    ct_status status = ct_gp_choose(s.X, s.y, &(ct_gp_options){ .comm = comm }, NULL, &chosen, NULL);
     expect(!status && chosen && isfinite(ct_gp_nlml_value(chosen)), "choose: %s", ct_message(device));
     ct_gp_free(chosen);
     conclude("a chosen kernel");
@@ -341,8 +341,8 @@ static void expect_same(ct_status status, const char *what)
 static void bad_data(void)
 {
     data s = data_of(CT_F64, 90);
-    ct_gp_options options = { .group = group };
-    const bool many = ct_group_size(group) > 1, last = ct_group_rank(group) == ct_group_size(group) - 1;
+    ct_gp_options options = { .comm = comm };
+    const bool many = ct_comm_size(comm) > 1, last = ct_comm_rank(comm) == ct_comm_size(comm) - 1;
     ((double *)ct_tensor_data(s.X))[5] = NAN;
     ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &options);
     expect(!gp && ct_last_status(device) == CT_EINVAL, "NaN: %s", ct_message(device));
@@ -361,7 +361,7 @@ static void bad_data(void)
     options.noise = CT_NOISE_NONE;
     gp = ct_gp_new(s.X, s.y, ct_kernel_parse("poly(degree=2)"), &options);
     double u[32] = { 0 }, value, alone;
-    options.group = NULL;
+    options.comm = NULL;
     ct_gp *single = ct_gp_new(s.X, s.y, ct_kernel_parse("poly(degree=2)"), &options);
     ct_status status = ct_gp_objective(gp, u, &value, NULL),
               expected = ct_gp_objective(single, u, &alone, NULL);
@@ -372,7 +372,7 @@ static void bad_data(void)
     conclude("a singular matrix");
     data_free(&s);
 
-    options.group = group;
+    options.comm = comm;
     options.mean = CT_MEAN_BASIS;
     options.basis = "1";
     s = data_of(CT_F64, 20);
@@ -381,7 +381,7 @@ static void bad_data(void)
     ct_gp_free(gp);
     conclude("a trend over many processes");
 
-    options = (ct_gp_options){ .group = group };
+    options = (ct_gp_options){ .comm = comm };
     ct_outputs *o =
         ct_outputs_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_outputs_options){ .model = options });
     expect(!o == many && (o || ct_last_status(device) == CT_EUNSUPPORTED), "%s", ct_message(device));
@@ -426,7 +426,7 @@ static ct_status do_all(const data *s, ct_gp *const gp[2], ct_tensor *mean, ct_t
     if (!status) status = ct_gp_sobol(gp[0], 10, 0, u, u + 3);
     if (!status) status = ct_gp_data(gp[0], NULL, each);
     if (!status) status = ct_gp_inspect(gp[1], &numerics);
-    return status ? status : ct_gp_widen(gp[1], NULL);
+    return status ? status : ct_gp_calibrate_variance(gp[1], NULL);
 }
 
 /* One process after the other: its k-th allocation fails, for every k. Afterwards the models are as good as
@@ -434,10 +434,10 @@ static ct_status do_all(const data *s, ct_gp *const gp[2], ct_tensor *mean, ct_t
 static void no_memory(void)
 {
     data s = data_of(CT_F64, 40);
-    for (int process = 0; process < ct_group_size(group); process++) {
+    for (int process = 0; process < ct_comm_size(comm); process++) {
         int refused = 1, k;
         for (k = 1; refused && k < 5000; k++) {
-            const bool mine = process == ct_group_rank(group);
+            const bool mine = process == ct_comm_rank(comm);
             ct_tensor *mean = ct_zeros(device, CT_F64, ct_shape1(s.m)),
                       *each = ct_zeros(device, CT_F64, ct_shape1(s.n));
             ct_gp *gp[2] = { NULL };
@@ -445,8 +445,7 @@ static void no_memory(void)
             ct_memory_trim(device);
             if (mine) alloc_fail_at(k);
             for (int i = 0; i < 2 && !status; i++) {
-                gp[i] =
-                    ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .group = group });
+                gp[i] = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .comm = comm });
                 status = gp[i] ? CT_OK : ct_last_status(device);
             }
             if (!status) status = do_all(&s, gp, mean, each);
@@ -489,7 +488,7 @@ static void posteriors(void)
         slope[i] = ct_retain(ct_value(g));
         covariance[i] = ct_retain(ct_value(C));
         expect(!status[i], "a posterior: %s", ct_tape_message(tape));
-        const ct_status wanted = i || ct_group_size(group) == 1 ? CT_OK : CT_EUNSUPPORTED;
+        const ct_status wanted = i || ct_comm_size(comm) == 1 ? CT_OK : CT_EUNSUPPORTED;
         for (int full = 0; full < 2; full++) {
             ct_tape_reset(tape);
             x = ct_leaf(tape, s.Xs);
@@ -512,10 +511,10 @@ static void posteriors(void)
 /* The factor's file, while one process after the other has no memory: then there is none. */
 static void save_without_memory(ct_gp *gp, const char *path)
 {
-    for (int process = 0; process < ct_group_size(group); process++) {
+    for (int process = 0; process < ct_comm_size(comm); process++) {
         int refused = 1, k;
         for (k = 1; refused && k < 1000; k++) {
-            const bool mine = process == ct_group_rank(group);
+            const bool mine = process == ct_comm_rank(comm);
             ct_memory_trim(device);
             if (mine) alloc_fail_at(k);
             const ct_status status = ct_gp_save(gp, path);
@@ -524,7 +523,7 @@ static void save_without_memory(ct_gp *gp, const char *path)
             MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
             expect(!status || (refused && status == CT_ENOMEM), "allocation %d: %s", k, ct_message(device));
             expect_same(status, "saving");
-            if (!ct_group_rank(group)) expect(!unlink(path) == !status, "allocation %d: is there a file?", k);
+            if (!ct_comm_rank(comm)) expect(!unlink(path) == !status, "allocation %d: is there a file?", k);
         }
         expect(k > 5, "only %d allocations", k);
     }
@@ -533,13 +532,13 @@ static void save_without_memory(ct_gp *gp, const char *path)
 /* The same for a file that all processes read. */
 static void load_without_memory(const char *path, double value)
 {
-    for (int process = 0; process < ct_group_size(group); process++) {
+    for (int process = 0; process < ct_comm_size(comm); process++) {
         int refused = 1, k;
         for (k = 1; refused && k < 1000; k++) {
-            const bool mine = process == ct_group_rank(group);
+            const bool mine = process == ct_comm_rank(comm);
             ct_memory_trim(device);
             if (mine) alloc_fail_at(k);
-            ct_gp *loaded = ct_gp_load_for(device, path, group);
+            ct_gp *loaded = ct_gp_load_for(device, path, comm);
             const ct_status status = loaded ? CT_OK : ct_last_status(device);
             refused = mine && alloc_refused();
             if (mine) alloc_unwatch();
@@ -557,7 +556,7 @@ static void load_without_memory(const char *path, double value)
 /* What process 0 wrote of all processes' tiles is to one process a model with its factor. */
 static void expect_same_file(const data *s, const char *path, ct_gp *one)
 {
-    if (ct_group_rank(group)) return;
+    if (ct_comm_rank(comm)) return;
     ct_gp *loaded = ct_gp_load(device, path);
     if (!expect(loaded && ct_gp_has_factor(loaded), "a file with its factor: %s", ct_message(device))) return;
     ct_tensor *mean[2], *variance[2];
@@ -579,12 +578,12 @@ static void files(void)
     char path[64];
     ct_gp *gp[2];
     snprintf(path, sizeof path, "/tmp/cotangent-%d.ctgp", (int)getpid());
-    ct_group_share(group, path, sizeof path);
+    ct_comm_share(comm, path, sizeof path);
     if (!make(&s, "scale * rbf", (ct_gp_options){ 0 }, gp)) return;
     const double value = ct_gp_nlml_value(gp[1]);
     expect(!ct_gp_save(gp[0], path), "save: %s", ct_message(device));
     expect_same_file(&s, path, gp[1]);
-    if (!ct_group_rank(group)) unlink(path);
+    if (!ct_comm_rank(comm)) unlink(path);
     expect(ct_gp_save(gp[0], "/nowhere/model") == CT_EIO, "a folder that is not there: %s",
            ct_message(device));
     save_without_memory(gp[0], path);
@@ -594,7 +593,7 @@ static void files(void)
         load_without_memory(path, value);
     }
     expect(!ct_gp_save(gp[0], path), "save: %s", ct_message(device));
-    if (!ct_group_rank(group)) {
+    if (!ct_comm_rank(comm)) {
         FILE *f = fopen(path, "r+b"); /* one bit of the factor, which the others do not read */
         fseek(f, -40, SEEK_END);
         const int byte = fgetc(f);
@@ -603,12 +602,12 @@ static void files(void)
         fclose(f);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    expect(!ct_gp_load_for(device, path, group), "a damaged factor");
+    expect(!ct_gp_load_for(device, path, comm), "a damaged factor");
     expect_same(ct_last_status(device), "damage");
     expect(ct_last_status(device) == CT_EFORMAT, "a damaged factor: %s", ct_message(device));
     for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (!ct_group_rank(group)) unlink(path);
+    if (!ct_comm_rank(comm)) unlink(path);
     data_free(&s);
     conclude("a saved model");
 }
@@ -616,17 +615,17 @@ static void files(void)
 /* Opening a group: one process after the other has no memory for it. */
 static void no_memory_for_a_group(void)
 {
-    for (int process = 0; process < ct_group_size(group); process++) {
-        if (process == ct_group_rank(group)) alloc_fail_at(1);
-        ct_group *other = ct_group_of((int)MPI_Comm_c2f(MPI_COMM_WORLD));
-        expect(ct_group_status(other) == CT_ENOMEM, "a group without memory: %s", ct_group_message(other));
-        if (process == ct_group_rank(group)) alloc_unwatch();
-        ct_group_free(other);
+    for (int process = 0; process < ct_comm_size(comm); process++) {
+        if (process == ct_comm_rank(comm)) alloc_fail_at(1);
+        ct_comm *other = ct_comm_from_handle((int)MPI_Comm_c2f(MPI_COMM_WORLD));
+        expect(ct_comm_status(other) == CT_ENOMEM, "a group without memory: %s", ct_comm_message(other));
+        if (process == ct_comm_rank(comm)) alloc_unwatch();
+        ct_comm_free(other);
     }
-    ct_group *world = ct_group_world();
-    int64_t number = 41 + ct_group_rank(world);
-    expect(!ct_group_share(world, &number, sizeof number) && number == 41, "shared: %lld", (long long)number);
-    ct_group_free(world);
+    ct_comm *world = ct_comm_world();
+    int64_t number = 41 + ct_comm_rank(world);
+    expect(!ct_comm_share(world, &number, sizeof number) && number == 41, "shared: %lld", (long long)number);
+    ct_comm_free(world);
     conclude("opening and sharing");
 }
 
@@ -634,9 +633,9 @@ static void no_memory_for_a_group(void)
  * program or of the library. */
 static void fails_between_calls(void)
 {
-    const int size = ct_group_size(group), own = ct_group_rank(group);
+    const int size = ct_comm_size(comm), own = ct_comm_rank(comm);
     char wanted[64];
-    expect(!ct_group_leave(group, CT_OK, NULL), "all went well: %s", ct_group_message(group));
+    expect(!ct_comm_leave(comm, CT_OK, NULL), "all went well: %s", ct_comm_message(comm));
     for (int process = 0; process < size && size > 1; process++)
         for (int library = 0; library < 2; library++) {
             ct_status status = CT_ENOMEM;
@@ -644,23 +643,23 @@ static void fails_between_calls(void)
             data s = data_of(CT_F64, 20);
             snprintf(wanted, sizeof wanted, "process %d of %d: no memory for a table", process, size);
             if (own != process && library) {
-                ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = group });
+                ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &(ct_gp_options){ .comm = comm });
                 expect(!gp && !strcmp(ct_message(device), wanted), "a model: %s", ct_message(device));
                 status = ct_last_status(device);
             } else if (own != process) {
-                status = ct_group_share(group, &number, sizeof number);
-                expect(status == CT_ENOMEM && !strcmp(ct_group_message(group), wanted), "sharing: %d, %s",
-                       status, ct_group_message(group));
+                status = ct_comm_share(comm, &number, sizeof number);
+                expect(status == CT_ENOMEM && !strcmp(ct_comm_message(comm), wanted), "sharing: %d, %s",
+                       status, ct_comm_message(comm));
             }
-            const char *message = own == process ? "no memory for a table" : ct_group_message(group);
-            status = ct_group_leave(group, status, message);
+            const char *message = own == process ? "no memory for a table" : ct_comm_message(comm);
+            status = ct_comm_leave(comm, status, message);
             expect(status == CT_ENOMEM, "leaving: %d", status);
-            if (own != process) expect(!strcmp(ct_group_message(group), wanted), "%s", message);
-            expect(!ct_group_share(group, &number, sizeof number), "sharing: %s", ct_group_message(group));
+            if (own != process) expect(!strcmp(ct_comm_message(comm), wanted), "%s", message);
+            expect(!ct_comm_share(comm, &number, sizeof number), "sharing: %s", ct_comm_message(comm));
             data_free(&s);
         }
-    expect(!ct_group_status(group), "%s", ct_group_message(group));
-    expect(ct_group_leave(NULL, CT_OK, NULL) == CT_EINVAL, "leaving no group");
+    expect(!ct_comm_status(comm), "%s", ct_comm_message(comm));
+    expect(ct_comm_leave(NULL, CT_OK, NULL) == CT_EINVAL, "leaving no group");
     conclude("a process fails between two calls");
 }
 
@@ -678,23 +677,23 @@ static void on_silence(void *context, const int *silent, int count)
 /* The last process, and then the first, comes later than the others wait without a word. */
 static void a_silent_process(void)
 {
-    const int size = ct_group_size(group), own = ct_group_rank(group);
+    const int size = ct_comm_size(comm), own = ct_comm_rank(comm);
     int silent;
-    expect(ct_group_watch(group, 0, on_silence, &silent) == CT_EINVAL, "no time");
-    expect(ct_group_watch(group, 1, NULL, NULL) == CT_EINVAL, "nobody is told");
+    expect(ct_comm_watch(comm, 0, on_silence, &silent) == CT_EINVAL, "no time");
+    expect(ct_comm_watch(comm, 1, NULL, NULL) == CT_EINVAL, "nobody is told");
     if (own == size - 1) {
         alloc_fail_at(1);
-        expect(ct_group_watch(group, 2, on_silence, &silent) == (size > 1 ? CT_ENOMEM : CT_OK), "no memory");
+        expect(ct_comm_watch(comm, 2, on_silence, &silent) == (size > 1 ? CT_ENOMEM : CT_OK), "no memory");
         alloc_unwatch();
     }
-    expect(!ct_group_watch(group, 2, on_silence, &silent), "a watch: %s", ct_group_message(group));
+    expect(!ct_comm_watch(comm, 2, on_silence, &silent), "a watch: %s", ct_comm_message(comm));
     for (int k = 0; k < 2; k++) {
         int64_t number = 0;
         int told = 0;
         silent = k ? 0 : size - 1;
         silences = 0;
         if (own == silent) usleep(3000000);
-        expect(!ct_group_share(group, &number, sizeof number), "sharing: %s", ct_group_message(group));
+        expect(!ct_comm_share(comm, &number, sizeof number), "sharing: %s", ct_comm_message(comm));
         expect(own != silent || !silences, "the silent process tells");
         MPI_Allreduce(&silences, &told, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         expect(size > 1 ? told > 0 : !told, "process %d is silent, %d tell it", silent, told);
@@ -712,17 +711,17 @@ int main(int argc, char **argv)
     (void)argv;
     MPI_Init(NULL, NULL);
     alarm(600);
-    group = ct_group_mpi(MPI_COMM_WORLD);
+    comm = ct_comm_mpi(MPI_COMM_WORLD);
     device = ct_device_open("cpu");
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    expect(!ct_group_status(group) && ct_group_size(group) == size, "%s", ct_group_message(group));
+    expect(!ct_comm_status(comm) && ct_comm_size(comm) == size, "%s", ct_comm_message(comm));
     conclude("a group of %d", size);
     if (!failures) {
         sizes();
-        group->ahead = true;
+        comm->ahead = true;
         sizes();
-        group->ahead = false;
+        comm->ahead = false;
         every_kernel();
         many_points();
         fits();
@@ -735,9 +734,9 @@ int main(int argc, char **argv)
         fails_between_calls();
         a_silent_process();
     }
-    if (!ct_group_rank(group)) printf("1..%d\n", tests);
+    if (!ct_comm_rank(comm)) printf("1..%d\n", tests);
     ct_device_close(device);
-    ct_group_free(group);
+    ct_comm_free(comm);
     MPI_Finalize();
     return failures > 0;
 }

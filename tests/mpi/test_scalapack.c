@@ -14,7 +14,7 @@
 enum { D = 3, POINTS = 7, BLOCK = 32 };
 static const double variance = 1.3, lengthscale = 0.7, noise = 0.1, tolerance = 1e-10;
 
-static ct_group *group;
+static ct_comm *comm;
 static ct_device *device;
 static int tests, failures;
 
@@ -25,7 +25,7 @@ static void conclude(int n, const char *what, double error)
     MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     tests++;
     failures += worst > tolerance;
-    if (!ct_group_rank(group))
+    if (!ct_comm_rank(comm))
         printf("%sok %d - %s of %d rows: %.1e\n", worst > tolerance ? "not " : "", tests, what, n, worst);
     fflush(stdout);
     alarm(600);
@@ -114,9 +114,9 @@ static void rows(int n, int grid_rows, int grid_cols)
     for (int k = 0; k < POINTS * D; k++) Xs[k] = fmod((k + 1) * sqrt(13), 1.2);
     ct_tensor *tX = ct_from(device, CT_F64, ct_shape2(n, D), X),
               *ty = ct_from(device, CT_F64, ct_shape1(n), y);
-    ct_gp *gp = ct_gp_new(
-        tX, ty, ct_kernel_parse("scale(1.3) * rbf(lengthscale=0.7)"),
-        &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE, .group = group });
+    ct_gp *gp =
+        ct_gp_new(tX, ty, ct_kernel_parse("scale(1.3) * rbf(lengthscale=0.7)"),
+                  &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE, .comm = comm });
     const int64_t at = ct_gp_find(gp, "noise.variance");
     scalapack s;
     const bool open = scalapack_open(&s, n, BLOCK, grid_rows, grid_cols);
@@ -142,14 +142,14 @@ int main(void)
     static const int n[] = { 1, 33, 150, 500 };
     MPI_Init(NULL, NULL);
     alarm(600);
-    group = ct_group_mpi(MPI_COMM_WORLD);
+    comm = ct_comm_mpi(MPI_COMM_WORLD);
     device = ct_device_open("cpu");
-    const ct__grid grid = ct__grid_of(group, 1);
+    const ct__grid grid = ct__grid_of(comm, 1);
     for (size_t i = 0; i < sizeof n / sizeof *n; i++)
-        rows(n[i], grid.group ? grid.rows : 1, grid.group ? grid.cols : 1);
-    if (!ct_group_rank(group)) printf("1..%d\n", tests);
+        rows(n[i], grid.comm ? grid.rows : 1, grid.comm ? grid.cols : 1);
+    if (!ct_comm_rank(comm)) printf("1..%d\n", tests);
     ct_device_close(device);
-    ct_group_free(group);
+    ct_comm_free(comm);
     MPI_Finalize();
     return failures > 0;
 }

@@ -186,7 +186,7 @@ static void functions_that_are_not_there(void **state)
         ct_device_close(dev);
     }
     ct_device *dev = ct_device_open("cpu");
-    ct_device_spread(dev, 3, NULL, NULL);
+    ct_device_parallel_for(dev, 3, NULL, NULL);
     ct_device_close(dev);
 }
 
@@ -202,9 +202,9 @@ static void every_allocation_may_fail(void **state)
     bool refused = true;
     for (int64_t k = 1; refused; k++) {
         alloc_fail_at(k);
-        ct_device *dev = ct_device_open("cpu"), *other = ct_device_open_beside(dev);
+        ct_device *dev = ct_device_open("cpu"), *other = ct_device_open_worker(dev);
         int visits[SPREAD] = { 0 };
-        ct_device_spread(dev, SPREAD, visit, visits);
+        ct_device_parallel_for(dev, SPREAD, visit, visits);
         for (int i = 0; i < SPREAD; i++) assert_int_equal(visits[i], 1);
         double wrapped[6] = { 1, 2, 3, 4, 5, 6 };
         ct_tensor *t[MADE] = { ct_zeros(dev, CT_F64, ct_shape2(100, 100)),

@@ -72,7 +72,7 @@ static ct_var leaf_of(ct__check *k, const double *data, ct_shape shape, ct_dtype
 
 /* -- outputs --------------------------------------------------------------------------------------------- */
 
-/* The number of outputs without those of ct_rule_out. */
+/* The number of outputs without those of ct_save_for_vjp. */
 static int output_count(ct_var first)
 {
     const ct_node *node = ct__node(first);

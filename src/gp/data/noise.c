@@ -176,7 +176,7 @@ int64_t ct__noise_params(const ct__noise *noise, int64_t d)
     case CT_NOISE_LEARNED:
     case CT_NOISE_GIVEN_PLUS: return 1;
     case CT_NOISE_BY_LEVEL: return noise->n_levels;
-    case CT_NOISE_INPUTS: return 1 + d;
+    case CT_NOISE_LOG_LINEAR: return 1 + d;
     case CT_NOISE_GIVEN:
     case CT_NOISE_NONE: break;
     }
@@ -189,7 +189,7 @@ ct_param ct__noise_param(const ct__noise *noise, int64_t k)
     char level[CT_NUMBER_TEXT];
     if (noise->kind == CT_NOISE_BY_LEVEL)
         snprintf(p.name, sizeof p.name, "noise.variance[%s]", level_text(noise, noise->level[k], level));
-    if (noise->kind != CT_NOISE_INPUTS) return p;
+    if (noise->kind != CT_NOISE_LOG_LINEAR) return p;
     p.unit = CT_UNIT_NONE;
     p.lower = -INFINITY;
     p.any_sign = true;
@@ -203,7 +203,7 @@ ct_param ct__noise_param(const ct__noise *noise, int64_t k)
 ct_var ct__noise_learned(const ct__noise *noise, ct_var s, ct_var X)
 {
     if (noise->kind == CT_NOISE_BY_LEVEL) return ct_gather(s, ct_constant(s.tape, noise->given));
-    if (noise->kind != CT_NOISE_INPUTS) return s;
+    if (noise->kind != CT_NOISE_LOG_LINEAR) return s;
     const int64_t d = ct_var_shape(X).dim[1];
     ct_var slopes = ct_reshape(ct_slice(s, 0, 1, 1 + d, 1), ct_shape2(d, 1));
     return ct_exp(ct_add(ct_squeeze(ct_matmul(X, slopes), 1), ct_slice(s, 0, 0, 1, 1)));

@@ -44,7 +44,7 @@ void ct__noise_free(ct__noise *noise);
 int64_t ct__noise_params(const ct__noise *noise, int64_t d);
 ct_param ct__noise_param(const ct__noise *noise, int64_t k);
 /* The learned part of the variance, standardised, from the noise's parameters s: (n) at the rows X (n, d) of
- * the data, or (1). With CT_NOISE_INPUTS X may be any points. */
+ * the data, or (1). With CT_NOISE_LOG_LINEAR X may be any points. */
 ct_var ct__noise_learned(const ct__noise *noise, ct_var s, ct_var X);
 
 #endif

@@ -12,12 +12,12 @@ static int64_t width_of(int64_t n, int rows, int cols)
     return b < least ? least : b > 240 ? 240 : b;
 }
 
-ct__grid ct__grid_of(ct_group *group, int64_t n)
+ct__grid ct__grid_of(ct_comm *comm, int64_t n)
 {
-    if (ct__group_is_one(group)) return (ct__grid){ .n = n };
-    const ct__line *row = &group->line[CT__ROW], *column = &group->line[CT__COLUMN];
+    if (ct__comm_is_one(comm)) return (ct__grid){ .n = n };
+    const ct__subcomm *row = &comm->line[CT__ROW], *column = &comm->line[CT__COLUMN];
     const int64_t b = width_of(n, column->size, row->size);
-    return (ct__grid){ .group = group,
+    return (ct__grid){ .comm = comm,
                        .n = n,
                        .b = b,
                        .tiles = (n + b - 1) / b,
@@ -25,7 +25,7 @@ ct__grid ct__grid_of(ct_group *group, int64_t n)
                        .cols = row->size,
                        .row = column->rank,
                        .col = row->rank,
-                       .ahead = group->ahead || n / 30 > 2 * b * (row->size + column->size) };
+                       .ahead = comm->ahead || n / 30 > 2 * b * (row->size + column->size) };
 }
 
 /* The number of tiles in this process's columns before column j. */
@@ -78,19 +78,19 @@ ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i)
 bool ct__grid_meet(ct_call *c, const ct__grid *g)
 {
     ct_device *device = ct_call_device(c);
-    const ct_status last = ct_last_status(device), own = ct_call_fine(c) ? CT_OK : last ? last : CT_ENOMEM;
-    const ct_status s = ct__group_meet(g->group, device, own, NULL);
+    const ct_status last = ct_last_status(device), own = ct_call_ok(c) ? CT_OK : last ? last : CT_ENOMEM;
+    const ct_status s = ct__comm_agree(g->comm, device, own, NULL);
     return ct_require(c, !s, s, "%.400s", ct_message(device));
 }
 
 void ct__grid_sent(ct_call *c, const ct__grid *g)
 {
-    ct_require(c, !g->group->status, CT_EIO, "%.400s", ct_group_message(g->group));
+    ct_require(c, !g->comm->status, CT_EIO, "%.400s", ct_comm_message(g->comm));
 }
 
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
 {
-    ct__group_total(g->group, x.dtype, x.data, ct_view_count(x));
+    ct__comm_allreduce(g->comm, x.dtype, x.data, ct_view_count(x));
     ct__grid_sent(c, g);
 }
 
@@ -99,7 +99,7 @@ void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_vi
     ct_prim_fill(c, rows, 0);
     for (int64_t j = g->col; j <= i && ct__grid_has_row(g, i); j += g->cols)
         ct_prim_copy(c, ct__grid_stack(g, tiles, j, i, i + 1), ct__grid_part(g, rows, 1, j));
-    ct__group_reduce(g->group, CT__ALL, rows.dtype, rows.data, ct_view_count(rows), 0);
+    ct__comm_reduce(g->comm, CT__ALL, rows.dtype, rows.data, ct_view_count(rows), 0);
     ct__grid_sent(c, g);
 }
 

@@ -1,10 +1,10 @@
-/* A symmetric or lower triangular (n, n) matrix, distributed over the processes of a group. Its lower
+/* A symmetric or lower triangular (n, n) matrix, distributed over the processes of a communicator. Its lower
  * triangle is cut into tiles of b rows and columns. Tile (i, j), i >= j, is on process (i mod rows, j mod
- * cols) of the group's grid: block-cyclic, as in ScaLAPACK. A process stores its tiles in one array of b
- * columns: the tiles of its first column, one below the other, then those of its next column. Only the last
+ * cols) of the communicator's grid: block-cyclic, as in ScaLAPACK. A process stores its tiles in one array of
+ * b columns: the tiles of its first column, one below the other, then those of its next column. Only the last
  * tile may have fewer rows.
  *
- * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (group.h), which shows whether
+ * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (comm.h), which shows whether
  * every process had enough memory. [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for
  * distributed memory computers"] */
 #ifndef CT_GP_GRID_H
@@ -12,17 +12,17 @@
 
 #include <cotangent/op.h>
 
-#include "gp/group/group.h"
+#include "gp/comm/comm.h"
 
 typedef struct ct__grid {
-    ct_group *group; /* NULL: no grid; one process has the matrix */
+    ct_comm *comm; /* NULL: no grid; one process has the matrix */
     int64_t n, b, tiles;
     int rows, cols, row, col; /* of the grid; this process's position in it */
     bool ahead;               /* a sweep has room for two panels; the second takes a thirtieth of n² */
 } ct__grid;
 
-/* A NULL group, or one of one process, gives no grid. */
-ct__grid ct__grid_of(ct_group *group, int64_t n);
+/* A NULL communicator, or one of one process, gives no grid. */
+ct__grid ct__grid_of(ct_comm *comm, int64_t n);
 /* The shape of this process's tiles. */
 ct_shape ct__grid_shape(const ct__grid *g);
 /* The most bytes this process holds at once for a matrix and its sweep, in `dtype`. */

@@ -34,13 +34,14 @@ void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, in
                                              ct_shape2(m, ct__grid_height(g, j)));
         if (trans ? ct__grid_has_column(g, j) : ct__grid_has_row(g, j)) {
             own_part(c, g, trans, tiles, j, begin, B, room);
-            ct__group_reduce(g->group, trans ? CT__COLUMN : CT__ROW, room.dtype, room.data, count,
-                             (int)(j % (trans ? g->rows : g->cols)));
+            ct__comm_reduce(g->comm, trans ? CT__COLUMN : CT__ROW, room.dtype, room.data, count,
+                            (int)(j % (trans ? g->rows : g->cols)));
         }
         if (ct__grid_owns(g, j))
             ct_prim_trsm(c, CT_LOWER | CT_RIGHT | (trans ? 0 : CT_TRANS), 1,
                          ct__grid_stack(g, tiles, j, j, j + 1), room);
-        ct__group_tell(g->group, room.data, (size_t)count * ct_dtype_size(room.dtype), ct__grid_owner(g, j));
+        ct__comm_broadcast(g->comm, room.data, (size_t)count * ct_dtype_size(room.dtype),
+                           ct__grid_owner(g, j));
         ct_prim_copy(c, room, ct__grid_part(g, B, 1, j - begin));
     }
     ct__grid_sent(c, g);

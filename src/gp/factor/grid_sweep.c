@@ -57,8 +57,8 @@ static void send_panel(const sweep *s, const step *at, int side, bool onward, in
         const size_t bytes = (size_t)ct_view_dim(W, 0) * (size_t)g->b * ct_dtype_size(W.dtype);
         if (onward && ct__grid_owns(g, i) && g->rows > 1)
             ct_prim_copy(s->c, panel_of(s, at, !side, i, end), W);
-        ct__group_begin(g->group, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, W.data, bytes,
-                        (int)((onward ? i : at->k) % (side == CT__TILE_ROWS ? g->cols : g->rows)));
+        ct__comm_begin(g->comm, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, W.data, bytes,
+                       (int)((onward ? i : at->k) % (side == CT__TILE_ROWS ? g->cols : g->rows)));
     }
 }
 
@@ -82,7 +82,7 @@ static bool pivots(const sweep *s, step *at, int64_t k)
         ct_prim_trsm(s->c, CT_LOWER, 1, at->L, at->y);
     }
     const size_t bytes = (size_t)ct_view_count(at->pivot) * ct_dtype_size(z.dtype);
-    const bool sent = ct__group_tell(g->group, at->pivot.data, bytes, ct__grid_owner(g, k));
+    const bool sent = ct__comm_broadcast(g->comm, at->pivot.data, bytes, ct__grid_owner(g, k));
     ct_prim_copy(s->c, ct_view_diagonal(at->L), ct__grid_part(g, s->diagonal, 0, k));
     ct_prim_copy(s->c, at->y, z);
     if (s->inverse) ct_prim_trsm(s->c, CT_LOWER | CT_TRANS, 1, at->L, z);
@@ -184,10 +184,10 @@ static bool run(const sweep *s, step *const panels[2])
         step *at = panels[k % 2], *next = panels[(k + 1) % 2];
         const bool last = k + 1 == g->tiles;
         if (!k || !ahead) panel(s, at);
-        ct__group_arrive(g->group);
+        ct__comm_arrive(g->comm);
         if (s->inverse) send_panel(s, at, CT__TILE_ROWS, true, 0, k);
         send_panel(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
-        ct__group_arrive(g->group);
+        ct__comm_arrive(g->comm);
         if (!k || !ahead) replace(s, at);
         update_z(s, at);
         update(s, at, true, !ahead);
@@ -206,12 +206,12 @@ bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double toleranc
     const ct_view before = ct_scratch(c, z.dtype, ct_shape1(g->n));
     if (g->ahead) panels[1] = room_for(c, g, z.dtype);
     ct__grid_diagonal(c, g, tiles, before);
-    if (!ct_call_fine(c)) return false;
+    if (!ct_call_ok(c)) return false;
     const bool positive = run(&s, (step *[]){ &panels[0], &panels[g->ahead] });
     ct_prim_flag_pivots(c, tolerance, before, diagonal, z);
     if (!ct__grid_meet(c, g) || !positive) return false;
     for (int64_t i = 0; i < g->tiles && inverse; i++)
         if (!ct__grid_owns(g, i)) ct_prim_fill(c, ct__grid_part(g, z, 0, i), 0);
     if (inverse) ct__grid_sum(c, g, z);
-    return ct_call_fine(c);
+    return ct_call_ok(c);
 }

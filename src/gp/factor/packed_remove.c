@@ -95,7 +95,7 @@ static void rotate_diagonal(const work *w, int64_t j, int64_t b)
     ct_view wide = ct_view_block(w->wide, 0, all, 0, b), wide_Q = ct_view_block(w->wide_Q, 0, all, 0, all);
     ct_prim_copy(c, part, wide);
     ct_tensor *rows = ct_tensor_of(c, wide), *rotation = ct_tensor_of(c, wide_Q);
-    bool good = ct_call_fine(c) && !ct_read(rows, A, (size_t)(all * b) * sizeof *A);
+    bool good = ct_call_ok(c) && !ct_read(rows, A, (size_t)(all * b) * sizeof *A);
     if (good) {
         reduce(A, k, b, Q);
         good = !ct_write(rows, A, (size_t)(all * b) * sizeof *A) &&
@@ -124,7 +124,7 @@ static void rotate_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t
 static void eliminate(work *w, int64_t first)
 {
     int64_t n1 = w->L->n1;
-    for (int64_t j = first, end; j < w->m && ct_call_fine(w->c); j = end) {
+    for (int64_t j = first, end; j < w->m && ct_call_ok(w->c); j = end) {
         end = j + BLOCK < w->m ? j + BLOCK : w->m;
         if (j < n1 && n1 < end) end = n1;
         rotate_diagonal(w, j, end - j);
@@ -151,7 +151,7 @@ void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int6
                .wide = ct_scratch(c, CT_F64, ct_shape2(most, BLOCK)),
                .wide_Q = ct_scratch(c, CT_F64, ct_shape2(most, most)) };
     copy_staying(c, &g, L, to);
-    for (int64_t t = 0; t < count && ct_call_fine(c); t += w.k) {
+    for (int64_t t = 0; t < count && ct_call_ok(c); t += w.k) {
         w.k = count - t < FEW ? count - t : FEW;
         ct_prim_fill(c, w.K, 0);
         for (int64_t i = 0; i < w.k; i++) copy_gone(c, &g, L, t + i, w.K, i);

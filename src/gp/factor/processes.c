@@ -44,7 +44,7 @@ static bool sum(ct_call *c, const ct__factor *A, ct_view x)
 {
     if (!ct__grid_meet(c, &A->grid)) return false;
     ct__grid_sum(c, &A->grid, x);
-    return ct_call_fine(c);
+    return ct_call_ok(c);
 }
 
 static const ct__storage over_processes = {

@@ -48,7 +48,7 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
     if (!s->C.in->sweep(c, &s->C, inverse, ct__gp_rounding(s->alpha.dtype), s->alpha, s->diagonal))
         return false;
     if (!inverse) ct__factor_solve_trans(c, &s->C, 0, ct_view_transpose(s->alpha));
-    return ct_call_fine(c) && (failed_before || !ct_failure_known(c));
+    return ct_call_ok(c) && (failed_before || !ct_failure_known(c));
 }
 
 void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,

@@ -18,9 +18,8 @@ ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
 ct_status ct__gp_compare(ct_gp *gp)
 {
     uint64_t print = 0;
-    if (ct__group_is_one(gp->options.group)) return CT_OK;
+    if (ct__comm_is_one(gp->options.comm)) return CT_OK;
     ct_status s = ct__gp_fingerprint(gp, &print);
     if (s) return s;
-    return ct__group_same(gp->options.group, gp->device, &print, sizeof print,
-                          "the data, kernels or options");
+    return ct__comm_same(gp->options.comm, gp->device, &print, sizeof print, "the data, kernels or options");
 }

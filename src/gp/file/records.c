@@ -244,7 +244,7 @@ static void head(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_o
     ct__stream_numbers(s, n, 1, 8);
     ct__stream_numbers(s, d, 1, 8);
     o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_BASIS);
-    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_INPUTS);
+    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_LOG_LINEAR);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
     o->transform = (ct_transform_kind)ct__stream_small(s, (int)o->transform, CT_TRANSFORM_SQRT);
 }
@@ -279,23 +279,23 @@ static void read_all(ct__stream *s, ct_gp *gp)
     for (ct__stream_text(s, &word); !s->bad && strcmp(word, "end") != 0; ct__stream_text(s, &word)) {
         while (r < end && strcmp(word, r->name) != 0) s->bad |= needed(r++, gp);
         s->bad |= r == end || (!r->optional && !has(r, gp));
-        if (s->bad || (r->pass == factor && !ct__group_is_one(gp->options.group))) break;
+        if (s->bad || (r->pass == factor && !ct__comm_is_one(gp->options.comm))) break;
         r++->pass(s, gp);
     }
     for (; r < end && !s->bad; r++) s->bad = needed(r, gp);
     free(word);
 }
 
-ct_gp *ct__records_read(ct__stream *s, const char *path, ct_group *group)
+ct_gp *ct__records_read(ct__stream *s, const char *path, ct_comm *comm)
 {
     ct_dtype dtype = CT_F64;
     int64_t n = 0, d = 0;
-    ct_gp_options options = { .group = group };
+    ct_gp_options options = { .comm = comm };
     head(s, &dtype, &n, &d, &options);
     if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&options, dtype), NULL, path)) return NULL;
     const uint64_t left = ct__stream_left(s);
     s->bad |= n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24;
-    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(group, n, d, dtype, false), false,
+    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(comm, n, d, dtype, false), false,
                                  "ct_gp_load: the model", "load it on a device that may hold more"))
         return NULL;
     ct_gp *gp = ct__gp_blank(s->device, NULL, n, d, dtype, &options);

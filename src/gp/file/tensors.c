@@ -62,13 +62,13 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L,
     }
 }
 
-/* Writes as many rows at a time as the factor gives, in a group by process 0. `room` holds that many full
- * rows. */
+/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `room` holds that many
+ * full rows. */
 static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *room, void *host)
 {
     const int64_t n = L->n, size = (int64_t)ct_dtype_size(gp->rows.dtype);
-    const bool writes = ct_group_rank(gp->options.group) == 0;
-    for (int64_t first = 0, end; first < n && ct_call_fine(c); first = end) {
+    const bool writes = ct_comm_rank(gp->options.comm) == 0;
+    for (int64_t first = 0, end; first < n && ct_call_ok(c); first = end) {
         end = first + L->unit < n ? first + L->unit : n;
         const int64_t count = (end - first) * end;
         ct_tensor *rows = writes ? ct_tensor_slice(room, 0, 0, count, 1) : NULL;
@@ -87,11 +87,11 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
     const size_t size = ct_dtype_size(gp->rows.dtype);
     const uint64_t n = (uint64_t)gp->rows.n;
     const ct__grid grid = ct__gp_grid(gp);
-    const uint64_t rows = grid.group ? (uint64_t)grid.b : 1;
+    const uint64_t rows = grid.comm ? (uint64_t)grid.b : 1;
     if (!enough(s, n * (n + 1) / 2, size)) return;
     if (s->reading) gp->factor.L = ct_zeros(s->device, gp->rows.dtype, ct__packed_shape(gp->rows.n));
     ct_tensor *room = s->reading ? NULL : ct_empty(s->device, gp->rows.dtype, ct_shape1((int64_t)(rows * n)));
-    const bool writes = ct_group_rank(grid.group) == 0;
+    const bool writes = ct_comm_rank(grid.comm) == 0;
     void *host = ct__gp_alloc(s->device, writes ? rows * n : 1, size);
     if (host && gp->factor.L && (room || s->reading)) {
         ct_tape_reset(gp->tape);

@@ -120,7 +120,7 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
         c->choice->starts += gp[i]->report.starts;
         c->choice->iterations += gp[i]->report.iterations;
         c->choice->evaluations += gp[i]->report.evaluations;
-        c->stopped |= status[i] == CT_ESTOPPED; /* another process of the group asked to stop */
+        c->stopped |= status[i] == CT_ESTOPPED; /* another process of the communicator asked to stop */
         c->choice->replayed += gp[i]->report.replayed;
         if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
@@ -169,7 +169,7 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
     choice->rows = ct_tensor_dim(X, 0);
     choice->best = -1;
     ct_status s = open_candidates(c, X, y, model);
-    if (!s && c->how.fit.checkpoint && !c->checkpoint && !ct_group_rank(c->model.group))
+    if (!s && c->how.fit.checkpoint && !c->checkpoint && !ct_comm_rank(c->model.comm))
         s = ct__checkpoint_open(&c->checkpoint, c->how.fit.checkpoint, c->gp, choice->count, &c->how.fit,
                                 c->print);
     for (int round = 0; round < choice->count && !s && !c->stopped; round++) s = fit_round(c, round);
@@ -255,7 +255,7 @@ static ct_status choose(choosing *c, ct_gp **gp)
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
     if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);
     if (s || c->how.as_fitted) return s;
-    c->choice->widening = ct_gp_widen(*gp, &c->choice->widened);
+    c->choice->widening = ct_gp_calibrate_variance(*gp, &c->choice->widened);
     if (c->choice->widening) c->choice->widened = 1;
     return c->choice->widening == CT_ENOMEM ? CT_ENOMEM : CT_OK;
 }
@@ -272,10 +272,10 @@ ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_optio
     if (gp) *gp = NULL;
     if (!X || !y || !gp)
         return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
-    ct__group_enter(c.model.group);
+    ct__comm_enter(c.model.comm);
     ct_status s = choose(&c, gp);
     ct__checkpoint_close(c.checkpoint);
-    s = ct__group_leave(c.model.group, ct_tensor_device(X), s);
+    s = ct__comm_leave(c.model.comm, ct_tensor_device(X), s);
     c.choice->seconds = ct__now() - c.begun;
     if (s && s != CT_ESTOPPED) {
         ct_gp_free(*gp);

@@ -135,7 +135,7 @@ static ct_status keep_winner(ct__fit *f)
         v[i] = gp->params.param[i].fixed ? gp->params.param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = found ? ct__gp_set_values(gp, v) : CT_OK;
     if (found && !s) s = f->by->noisy ? value_winner(f) : ct__gp_factorise(gp);
-    s = ct__group_meet(gp->options.group, gp->device, s, NULL);
+    s = ct__comm_agree(gp->options.comm, gp->device, s, NULL);
     f->report.jitter = gp->factor.jitter * gp->target.scale * gp->target.scale;
     if (s) ct__gp_set_values(gp, f->before);
     if (s || !stopped) return s;
@@ -166,7 +166,7 @@ static void run_beside(void *context, int64_t k)
     if (!f->beside) return;
     pthread_mutex_lock(&f->lock->mutex);
     bool skip = f->lock->stopped || f->status;
-    ct_device *device = skip ? NULL : ct_device_open_beside(f->gp->device);
+    ct_device *device = skip ? NULL : ct_device_open_worker(f->gp->device);
     ct_gp *clone = skip ? NULL : ct__gp_clone(f->gp, device);
     if (!skip && !clone) ct__fit_fail(f, start, ct_last_status(device), ct_message(device));
     pthread_mutex_unlock(&f->lock->mutex);
@@ -175,13 +175,13 @@ static void run_beside(void *context, int64_t k)
     ct_device_close(device);
 }
 
-/* If a fit of a group has failed, fails all fits, because the processes must not continue with different
- * ones. Returns whether one has failed. */
+/* If a fit of a communicator has failed, fails all fits, because the processes must not continue with
+ * different ones. Returns whether one has failed. */
 static bool fail_together(ct__fit *fits, int64_t count)
 {
     ct__fit *lost = NULL;
     for (int64_t i = 0; i < count && !lost; i++)
-        if (fits[i].status && !ct__group_is_one(fits[i].gp->options.group)) lost = &fits[i];
+        if (fits[i].status && !ct__comm_is_one(fits[i].gp->options.comm)) lost = &fits[i];
     for (int64_t i = 0; i < count && lost; i++)
         if (!fits[i].status) ct__fit_fail(&fits[i], 0, lost->status, lost->message);
     return lost;
@@ -196,7 +196,7 @@ static void run_all(ct__fit *fits, int64_t count)
     uint64_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
         ct__fit *f = &fits[i];
-        f->beside = !f->status && f->gp->rows.n <= CT__SMALL && ct__group_is_one(f->gp->options.group) &&
+        f->beside = !f->status && f->gp->rows.n <= CT__SMALL && ct__comm_is_one(f->gp->options.comm) &&
                     (starts > 1 || count > 1) && !strcmp(ct_device_name(f->gp->device), "cpu");
         if (!f->beside) continue;
         uint64_t needed = f->by->bytes(f->gp, f->gp->rows.d, true);
@@ -208,7 +208,7 @@ static void run_all(ct__fit *fits, int64_t count)
     ct_status s = ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
                                  "ct_gp_fit: its starts side by side", "open the device with fewer threads");
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
-    if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
+    if (tasks && !s) ct_device_parallel_for(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < starts && !fits[i].beside; k++) {
             if (fail_together(fits, count) || fits[i].status || fits[i].lock->stopped) break;
@@ -221,7 +221,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
     for (int64_t i = 0; i < count; i++) {
         if (!models[i]) return CT_EINVAL;
-        if (models[i]->options.group != models[0]->options.group)
+        if (models[i]->options.comm != models[0]->options.comm)
             return ct_device_fail(models[i]->device, CT_EINVAL,
                                   "ct_gp_fit_many: models 0 and %lld belong to different groups",
                                   (long long)i);
@@ -253,7 +253,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
     ct_status s = check(models, count, options), first = CT_OK;
     ct_device *device = s || !count ? NULL : models[0]->device;
     ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
-    if (device && options->checkpoint && !checkpoint && !ct_group_rank(models[0]->options.group))
+    if (device && options->checkpoint && !checkpoint && !ct_comm_rank(models[0]->options.comm))
         s = ct__checkpoint_open(&own, options->checkpoint, models, count, options, 0);
     ct__fit_lock lock = { .checkpoint = own ? own : checkpoint };
     if (device && !s && (!fits || pthread_mutex_init(&lock.mutex, NULL)))

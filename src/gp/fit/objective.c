@@ -44,10 +44,11 @@ static ct_status attempt(ct_gp *gp, const double *s, double jitter, void *contex
     return status;
 }
 
-/* Makes all processes of a group continue with the numbers of process 0, however their processors round. */
+/* Makes all processes of a communicator continue with the numbers of process 0, however their processors
+ * round. */
 static ct_status as_process_0(ct_gp *gp, ct_status status, double *x, int64_t count)
 {
-    return ct__group_take(gp->options.group, gp->device, status, x, (size_t)count * sizeof *x);
+    return ct__comm_agree_broadcast(gp->options.comm, gp->device, status, x, (size_t)count * sizeof *x);
 }
 
 ct_status ct__gp_evaluate(ct_gp *gp, const ct__likelihood *by, uint64_t draw, const double *z, double *value,

@@ -76,8 +76,8 @@ static bool report(start *t, double value, double norm, double jitter)
         f->lock->stopped = f->options->progress(f->options->context, &p) != 0;
     int64_t stopped = f->lock->stopped;
     pthread_mutex_unlock(&f->lock->mutex);
-    if (!ct__group_is_one(gp->options.group)) { /* the next meeting repeats a failure */
-        ct__group_meet(gp->options.group, gp->device, CT_OK, &stopped);
+    if (!ct__comm_is_one(gp->options.comm)) { /* the next meeting repeats a failure */
+        ct__comm_agree(gp->options.comm, gp->device, CT_OK, &stopped);
         f->lock->stopped = stopped;
     }
     t->stopped = stopped;
@@ -109,20 +109,21 @@ static int outside(start *t, const double *x, double *value, double *g)
     return 0;
 }
 
-/* Whether the checkpoint has the evaluation. In a group process 0 has the checkpoint and shares it with
- * all. */
+/* Whether the checkpoint has the evaluation. In a communicator process 0 has the checkpoint and shares it
+ * with all. */
 static ct_status replay(start *t, ct__evaluation *e, bool *found)
 {
     const ct__fit *f = t->fit;
-    ct_group *group = t->gp->options.group;
+    ct_comm *comm = t->gp->options.comm;
     ct_device *device = t->gp->device;
     int64_t has = f->lock->checkpoint && ct__checkpoint_find(f->lock->checkpoint, &t->logged, e);
-    ct_status s = f->options->checkpoint ? ct__group_meet(group, device, CT_OK, &has) : CT_OK;
+    ct_status s = f->options->checkpoint ? ct__comm_agree(comm, device, CT_OK, &has) : CT_OK;
     *found = has;
     if (s || !has) return s;
     double result[] = { e->failed, e->value, e->jitter, e->error };
-    s = ct__group_take(group, device, CT_OK, result, sizeof result);
-    if (!s) s = ct__group_take(group, device, CT_OK, e->gradient, (size_t)e->n * sizeof *e->gradient);
+    s = ct__comm_agree_broadcast(comm, device, CT_OK, result, sizeof result);
+    if (!s)
+        s = ct__comm_agree_broadcast(comm, device, CT_OK, e->gradient, (size_t)e->n * sizeof *e->gradient);
     e->failed = result[0] != 0;
     e->value = result[1];
     e->jitter = result[2];

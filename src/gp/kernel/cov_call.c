@@ -81,7 +81,7 @@ bool ct__cov_accepts(ct_call *c, int sets)
         ct_require(c, ct_arg_ndim(c, i) >= 2 && ct_arg_dim(c, i, -1) == p->input_dims, CT_ESHAPE,
                    "the points must be a matrix of %d columns, as the kernel is bound to, or a batch of them",
                    (int)p->input_dims);
-    return ct_call_fine(c);
+    return ct_call_ok(c);
 }
 
 ct_shape ct__in_batch(ct_shape batch, ct_shape member)

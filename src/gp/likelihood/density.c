@@ -75,11 +75,11 @@ ct_shape ct__density_shape(ct_call *c, bool slopes)
     ct_require(c, ct_arg_ndim(c, CT__RESIDUAL) > 0 && ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n,
                CT_ESHAPE, "the residual must have %lld elements", (long long)n);
     ct_require(c, m == 1 || m == n, CT_ESHAPE, "the noise must have 1 or %lld elements", (long long)n);
-    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {
+    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_ok(c); i++) {
         const ct_shape all = ct_arg_shape(c, i);
         bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
         ct_shape member = i == CT__NOISE ? ct_shape1(n) : ct_shape_of(own[i], all.dim + all.ndim - own[i]);
-        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, ct__in_batch(batch, kept ? member : ct_shape1(0)));
+        ct_save_for_vjp(c, ct__bar(i), ct_arg(c, i).dtype, ct__in_batch(batch, kept ? member : ct_shape1(0)));
     }
     return batch;
 }

@@ -35,17 +35,17 @@ static ct_status finish(ct_gp *gp)
     return gp->likelihood.row->complete ? gp->likelihood.row->complete(gp) : CT_OK;
 }
 
-/* Makes all processes of a group have a factor of the same values, or none. */
+/* Makes all processes of a communicator have a factor of the same values, or none. */
 static ct_status agree(ct_gp *gp)
 {
-    ct_group *group = gp->options.group;
+    ct_comm *comm = gp->options.comm;
     int64_t missing = !gp->factor.ready;
-    if (ct__group_is_one(group)) return CT_OK;
-    ct_status s = ct__group_meet(group, gp->device, CT_OK, &missing);
+    if (ct__comm_is_one(comm)) return CT_OK;
+    ct_status s = ct__comm_agree(comm, gp->device, CT_OK, &missing);
     if (!s && missing) ct__kept_drop(&gp->factor);
     if (s) return s;
-    return ct__group_same(group, gp->device, gp->params.s, (size_t)gp->params.count * sizeof *gp->params.s,
-                          "the parameters");
+    return ct__comm_same(comm, gp->device, gp->params.s, (size_t)gp->params.count * sizeof *gp->params.s,
+                         "the parameters");
 }
 
 ct_status ct__gp_factorise(ct_gp *gp)
@@ -58,7 +58,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
     if (status) return status;
     status = ct__ladder(gp, gp->params.s, false, attempt, &nlml, &jitter);
     ct_tape_reset(gp->tape);
-    status = ct__group_meet(gp->options.group, gp->device, status, NULL);
+    status = ct__comm_agree(gp->options.comm, gp->device, status, NULL);
     if (!status) gp->factor.jitter = jitter;
     if (!status) gp->factor.nlml = nlml + ct__target_volume(&gp->target, gp->rows.n);
     if (!status) status = finish(gp);

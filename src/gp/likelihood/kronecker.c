@@ -30,8 +30,8 @@ static ct_shape shape(ct_call *c)
                    ct_arg_ndim(c, OF_D) == 1 && ct_arg_dim(c, OF_K, 0) == n && ct_arg_dim(c, OF_K, 1) == n &&
                    ct_arg_dim(c, OF_B, 0) == p && ct_arg_dim(c, OF_B, 1) == p && ct_arg_dim(c, OF_D, 0) == p,
                CT_ESHAPE, "K must be (n, n), B (p, p), R (n, p) and the noise (p)");
-    for (int i = 0; i < INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++)
-        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, ct_arg_shape(c, i));
+    for (int i = 0; i < INPUTS && ct_call_recorded(c) && ct_call_ok(c); i++)
+        ct_save_for_vjp(c, ct__bar(i), ct_arg(c, i).dtype, ct_arg_shape(c, i));
     return ct_shape0();
 }
 

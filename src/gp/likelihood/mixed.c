@@ -195,7 +195,7 @@ static ct_shape shape(ct_call *c)
 {
     ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
     ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: use ct_gp_nlml, or one call for each member");
-    ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
+    ct_save_for_vjp(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
 }
 

@@ -53,7 +53,7 @@ static bool next_block(const ct__mixed *m, block *b)
     const int64_t n = m->n, n1 = m->L.n1, odd = n % 2, height = height_of(n);
     const bool beside = !b->beside;
     const int64_t row = beside ? b->row + b->rows : b->row;
-    if (row >= n || !ct_call_fine(m->c)) return false;
+    if (row >= n || !ct_call_ok(m->c)) return false;
     const bool upper = row < n1;
     const int64_t end = upper ? n1 : n, rows = row + height < end ? height : end - row;
     int64_t col = row, cols = rows;

@@ -39,7 +39,7 @@ static parts restrict_by(ct_call *c, const ct__factor *L, ct_view H, ct_view r)
 {
     const int64_t n = ct_view_dim(H, 0), p = ct_view_dim(H, 1);
     const parts t = parts_of(ct_scratch(c, H.dtype, ct_shape2(p, n + p + 1)), n);
-    if (!ct_call_fine(c)) return t;
+    if (!ct_call_ok(c)) return t;
     ct_view V = ct_scratch(c, H.dtype, ct_shape2(p, n)), A = ct_scratch(c, H.dtype, ct_shape2(p, p));
     ct_prim_copy(c, ct_view_transpose(H), V);
     ct__factor_solve(c, L, 0, V);

@@ -26,10 +26,10 @@ static ct_shape shape(ct_call *c)
                (long long)n);
     ct_require(c, ct_arg_ndim(c, CT__NOISE) == 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
-    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {
+    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_ok(c); i++) {
         const bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
         const ct_shape whole = i == CT__NOISE ? ct_shape1(n) : ct_arg_shape(c, i);
-        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, kept ? whole : ct_shape1(0));
+        ct_save_for_vjp(c, ct__bar(i), ct_arg(c, i).dtype, kept ? whole : ct_shape1(0));
     }
     return ct_shape0();
 }

@@ -18,7 +18,7 @@ enum { ROWS = sizeof table / sizeof *table, REFUSALS = sizeof table[0]->refusal 
 unsigned ct__features_of(const ct_gp_options *o, ct_dtype dtype)
 {
     const bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
-    return (dtype == CT_F32 ? CT__IN_F32 : 0) | (ct__group_is_one(o->group) ? 0 : CT__ON_PROCESSES) |
+    return (dtype == CT_F32 ? CT__IN_F32 : 0) | (ct__comm_is_one(o->comm) ? 0 : CT__ON_PROCESSES) |
            (o->mean == CT_MEAN_BASIS ? CT__WITH_BASIS : 0) |
            (o->mean == CT_MEAN_CONSTANT || o->mean == CT_MEAN_ZERO ? 0 : CT__WITH_MEAN) |
            (o->transform ? CT__WITH_TRANSFORM : 0) | (o->noise == CT_NOISE_LEARNED ? 0 : CT__WITH_NOISE) |

@@ -34,9 +34,9 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
-    if (ct__group_usable(o->group, device) || ct__columns_check(device, o, d)) return ct_last_status(device);
+    if (ct__comm_usable(o->comm, device) || ct__columns_check(device, o, d)) return ct_last_status(device);
     const ct__option range[] = { { "mean", o->mean, 0, CT_MEAN_BASIS },
-                                 { "noise", o->noise, 0, CT_NOISE_INPUTS },
+                                 { "noise", o->noise, 0, CT_NOISE_LOG_LINEAR },
                                  { "standardize", o->standardize, 0, CT_STANDARDIZE_OUTPUTS },
                                  { "priors", o->priors, 0, CT_PRIORS_WEAK },
                                  { "transform", o->transform, 0, CT_TRANSFORM_SQRT },
@@ -48,7 +48,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if (!ct__likelihood_for(device, ct__features_of(o, ct_tensor_dtype(X)), NULL, "ct_gp_new"))
         return ct_last_status(device);
     if (ct__noise_check(device, o, n)) return ct_last_status(device);
-    return ct__gp_reserve(device, ct__gp_bytes(o->group, n, d, ct_tensor_dtype(X), false),
+    return ct__gp_reserve(device, ct__gp_bytes(o->comm, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
@@ -107,9 +107,9 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
 {
     options = options ? options : &(ct_gp_options){ 0 };
     ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
-    ct__group_enter(options->group);
+    ct__comm_enter(options->comm);
     ct_gp *gp = new_model(X, y, kernel, options);
-    if (!ct__group_leave(options->group, device, gp ? CT_OK : ct_last_status(device))) return gp;
+    if (!ct__comm_leave(options->comm, device, gp ? CT_OK : ct_last_status(device))) return gp;
     ct_gp_free(gp);
     return NULL;
 }

@@ -80,7 +80,7 @@ ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)
 {
     const size_t bytes = (size_t)ct_tensor_count(out) * sizeof *host;
-    ct_status s = ct__group_take(gp->options.group, gp->device, CT_OK, host, bytes);
+    ct_status s = ct__comm_agree_broadcast(gp->options.comm, gp->device, CT_OK, host, bytes);
     if (!s) s = ct__gp_check_results(gp, host, out);
     if (s) return s;
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_tensor_shape(out), host);

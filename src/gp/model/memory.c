@@ -18,11 +18,11 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
 }
 
-uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dtype, bool fitting)
+uint64_t ct__gp_bytes(struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {
     uint64_t alone = ct_gp_bytes_needed(n, d, dtype, fitting);
-    if (ct__group_is_one(group) || alone == UINT64_MAX) return alone;
-    const ct__grid grid = ct__grid_of(group, n);
+    if (ct__comm_is_one(comm) || alone == UINT64_MAX) return alone;
+    const ct__grid grid = ct__grid_of(comm, n);
     const uint64_t rows = (uint64_t)ct__packed_panel(n, dtype),
                    panel = fitting ? 0 : 2 * rows + (uint64_t)grid.b;
     return ct__grid_bytes(&grid, dtype) +

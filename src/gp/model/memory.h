@@ -8,7 +8,7 @@
  * f32 if the caller can use it (`narrower`) and half of the bytes would fit. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy);
-/* The bytes that a process of the group needs for a factor or, with `fitting`, a likelihood. */
-uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dtype, bool fitting);
+/* The bytes that a process of the communicator needs for a factor or, with `fitting`, a likelihood. */
+uint64_t ct__gp_bytes(struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 #endif

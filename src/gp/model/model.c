@@ -76,7 +76,7 @@ void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
 
 /* -- the factor and the tape ----------------------------------------------------------------------------- */
 
-ct__grid ct__gp_grid(const ct_gp *gp) { return ct__grid_of(gp->options.group, gp->rows.n); }
+ct__grid ct__gp_grid(const ct_gp *gp) { return ct__grid_of(gp->options.comm, gp->rows.n); }
 
 ct__factor ct__gp_factor_of(const ct_gp *gp)
 {

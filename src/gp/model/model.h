@@ -5,13 +5,13 @@
 #include <cotangent/gp.h>
 #include <cotangent/op.h>
 
+#include "gp/comm/comm.h"
 #include "gp/data/mean.h"
 #include "gp/data/noise.h"
 #include "gp/data/rows.h"
 #include "gp/data/target.h"
 #include "gp/factor/kept.h"
 #include "gp/factor/place.h"
-#include "gp/group/group.h"
 #include "lens.h"
 #include "likelihood_of.h"
 #include "params.h"
@@ -33,11 +33,11 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
-/* Begins and ends a collective call on a model (group/group.h). */
-static inline void ct__gp_enter(const ct_gp *gp) { ct__group_enter(gp->options.group); }
+/* Begins and ends a collective call on a model (comm/comm.h). */
+static inline void ct__gp_enter(const ct_gp *gp) { ct__comm_enter(gp->options.comm); }
 static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
 {
-    return ct__group_leave(gp->options.group, gp->device, status);
+    return ct__comm_leave(gp->options.comm, gp->device, status);
 }
 
 /* The rows, and columns of X, that callers see. */
@@ -58,7 +58,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
 void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
 /* Releases the model's data and its factor. */
 void ct__gp_drop_rows(ct_gp *gp);
-/* The grid of the model's group, and the factor on it. */
+/* The grid of the model's communicator, and the factor on it. */
 ct__grid ct__gp_grid(const ct_gp *gp);
 ct__factor ct__gp_factor_of(const ct_gp *gp);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */

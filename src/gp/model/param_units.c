@@ -7,7 +7,7 @@
 /* Whether parameter i belongs to the log of the noise. */
 static bool of_log_noise(const ct_gp *gp, int64_t i)
 {
-    return gp->noise.kind == CT_NOISE_INPUTS && ct__gp_is_noise(gp, i);
+    return gp->noise.kind == CT_NOISE_LOG_LINEAR && ct__gp_is_noise(gp, i);
 }
 
 bool ct__gp_positive(const ct_gp *gp, int64_t i) { return !gp->params.param[i].any_sign; }

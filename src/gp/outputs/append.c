@@ -77,7 +77,7 @@ ct_status ct_outputs_append(ct_outputs *o, const ct_tensor *X, const ct_tensor *
     ct_status s = ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, o->kind != CT_OUTPUTS_SHARED,
                                    "ct_outputs_append: Y", &a);
     if (!s && o->whole) ct__answers_scale(o, &a);
-    if (!s && noise && o->kind == CT_OUTPUTS_JOINT)
+    if (!s && noise && o->kind == CT_OUTPUTS_COREGIONALISED)
         s = ct_device_fail(o->device, CT_EINVAL, "ct_outputs_append: joint outputs take no noise");
     if (!s && a.n)
         s = o->kind == CT_OUTPUTS_EACH     ? append_each(o, X, &a, noise)

@@ -18,7 +18,7 @@
 
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {
-    *kind = (ct_outputs_kind)ct__stream_small(s, (int)*kind, CT_OUTPUTS_JOINT);
+    *kind = (ct_outputs_kind)ct__stream_small(s, (int)*kind, CT_OUTPUTS_COREGIONALISED);
     ct__stream_numbers(s, p, 1, 8);
     s->bad |= *p < 1 || *p > CT_OUTPUTS_MOST;
 }
@@ -111,7 +111,7 @@ static bool consistent(const ct_outputs *o)
     bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->noise.n_levels == o->p && w->rows.d > 1;
     for (int64_t j = 0; j < o->p && by_output; j++) by_output = w->noise.level[j] == (double)j;
     by_output = by_output && of_outputs(o, w->noise.column) && of_outputs(o, &w->rows.column[w->rows.d - 1]);
-    if (o->kind == CT_OUTPUTS_JOINT && !by_output) return false;
+    if (o->kind == CT_OUTPUTS_COREGIONALISED && !by_output) return false;
     return !w || (w->params.mean_at < 0 && !w->target.transform.kind && !w->mean.basis &&
                   w->target.shift == 0 && w->target.scale == 1 && w->target.spread > 0 &&
                   w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);

@@ -17,7 +17,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     if (p < 1 || p > CT_OUTPUTS_MOST)
         return ct_device_fail(device, CT_ESHAPE, "ct_outputs_new: Y has %lld columns, it takes 1 to %d",
                               (long long)p, CT_OUTPUTS_MOST);
-    if ((unsigned)o->kind > CT_OUTPUTS_JOINT)
+    if ((unsigned)o->kind > CT_OUTPUTS_COREGIONALISED)
         return ct_device_fail(device, CT_EINVAL, "ct_outputs_new: there is no kind %d of outputs",
                               (int)o->kind);
     for (int64_t j = 0; j < p && o->outputs; j++) {

@@ -83,7 +83,7 @@ void ct_outputs_free(ct_outputs *o)
 int64_t ct_outputs_count(const ct_outputs *o) { return o ? o->p : 0; }
 ct_outputs_kind ct_outputs_kind_of(const ct_outputs *o) { return o ? o->kind : CT_OUTPUTS_EACH; }
 ct_device *ct_outputs_device(const ct_outputs *o) { return o ? o->device : NULL; }
-ct_gp *ct_outputs_whole(const ct_outputs *o) { return o ? o->whole : NULL; }
+ct_gp *ct_outputs_joint_model(const ct_outputs *o) { return o ? o->whole : NULL; }
 
 const char *ct_outputs_name(const ct_outputs *o, int64_t j)
 {
@@ -209,7 +209,7 @@ ct_gp *ct_outputs_model(ct_outputs *o, int64_t j)
 double ct_outputs_nlml(ct_outputs *o)
 {
     double sum = 0;
-    if (o && o->kind == CT_OUTPUTS_JOINT) return ct_gp_nlml_value(o->whole);
+    if (o && o->kind == CT_OUTPUTS_COREGIONALISED) return ct_gp_nlml_value(o->whole);
     for (int64_t j = 0; o && j < o->p; j++) sum += ct_gp_nlml_value(ct_outputs_model(o, j));
     return o ? sum : NAN;
 }

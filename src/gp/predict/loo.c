@@ -68,7 +68,7 @@ static ct_status density(ct_gp *gp, double *sum)
     if (s || isfinite(*sum)) return s;
     return ct_device_fail(
         gp->device, CT_ENUMERIC,
-        "ct_gp_loo_without: the sum of the log densities is not finite: bring the data to a "
+        "ct_gp_loo_ablation: the sum of the log densities is not finite: bring the data to a "
         "scale near 1");
 }
 
@@ -88,15 +88,15 @@ static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
     return X;
 }
 
-ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density)
+ct_status ct_gp_loo_ablation(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density)
 {
     if (!gp) return CT_EINVAL;
     if (!log_density || count < 0 || (count && !columns))
-        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_loo_without: an argument is NULL or negative");
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_loo_ablation: an argument is NULL or negative");
     *log_density = NAN;
     for (int64_t k = 0; k < count; k++)
         if (columns[k] < 0 || columns[k] >= ct__gp_cols(gp))
-            return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_loo_without: column %lld of %lld",
+            return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_loo_ablation: column %lld of %lld",
                                   (long long)columns[k], (long long)ct__gp_cols(gp));
     ct__gp_enter(gp);
     ct_gp *without = ct_gp_copy(gp);

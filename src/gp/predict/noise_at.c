@@ -28,7 +28,7 @@ ct_status ct__noise_average(const ct_gp *gp, double *variance)
     return CT_OK;
 }
 
-/* CT_NOISE_INPUTS at the m rows of Xs. */
+/* CT_NOISE_LOG_LINEAR at the m rows of Xs. */
 static ct_status at_inputs(const ct_gp *gp, const ct_tensor *Xs, int64_t m, double *variance)
 {
     const int64_t d = gp->rows.d;
@@ -61,7 +61,7 @@ ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *no
 {
     const int64_t m = ct_tensor_dim(Xs, 0);
     double average;
-    if (!noise && gp->noise.kind == CT_NOISE_INPUTS) return at_inputs(gp, Xs, m, variance);
+    if (!noise && gp->noise.kind == CT_NOISE_LOG_LINEAR) return at_inputs(gp, Xs, m, variance);
     ct_status s = ct__noise_average(gp, &average);
     if (!s && noise) s = ct__gp_read(noise, variance);
     for (int64_t i = 0; i < m && !s; i++)

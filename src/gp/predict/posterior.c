@@ -34,7 +34,7 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
 static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 {
     double average = 0;
-    if (gp->noise.kind == CT_NOISE_INPUTS) {
+    if (gp->noise.kind == CT_NOISE_LOG_LINEAR) {
         ct_var s = ct__gp_vector(gp, v.tape, gp->params.s + gp->params.noise_at, 1 + gp->rows.d, false);
         ct_var noise = ct__noise_learned(&gp->noise, s, at);
         return ct_add(v, ct_scale(noise, gp->target.scale * gp->target.scale));

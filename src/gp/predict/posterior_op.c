@@ -52,11 +52,11 @@ static ct_var half_solve(ct_var L, ct_var B, half h);
  * solve. */
 static bool refused(ct_vjp *g, const ct__grid *grid)
 {
-    if (grid->group)
+    if (grid->comm)
         ct_tape_fail(ct_vjp_tape(g), CT_EUNSUPPORTED,
                      "gp_posterior: over many processes there is no gradient of the covariance and no second "
                      "derivative");
-    return grid->group != NULL;
+    return grid->comm != NULL;
 }
 
 static void half_vjp(ct_vjp *g)
@@ -157,7 +157,7 @@ static ct_shape shape(ct_call *c)
     ct_shape each = ct_shape1(ct_arg_dim(c, POINTS, 0));
     if (n_values == 2) ct_more_out(c, 1, dtype, each);
     for (int k = 0; ct_call_recorded(c) && k < n_values; k++)
-        ct_rule_out(c, n_values + k, dtype, ct_arg_shape(c, POINTS));
+        ct_save_for_vjp(c, n_values + k, dtype, ct_arg_shape(c, POINTS));
     return each;
 }
 
@@ -168,7 +168,7 @@ static void forward(ct_call *c)
     int64_t most = ct_args(c) == INPUTS ? ct__packed_panel(n, points.dtype) : tile_rows(n, points.dtype);
     if (most > m) most = m;
     ct_view k = ct_scratch(c, points.dtype, ct_shape2(most, n));
-    for (int64_t i = 0, end; i < m && ct_call_fine(c); i = end) {
+    for (int64_t i = 0, end; i < m && ct_call_ok(c); i = end) {
         end = i + most < m ? i + most : m;
         run_panel(c, &(panel){ i, end, ct__rows(points, i, end), ct__rows(k, 0, end - i) });
     }

@@ -52,12 +52,12 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
     }
 }
 
-/* The powers for the noise, which multiply every variance by c; with CT_NOISE_INPUTS only that of the level.
- * False if the parameters cannot do this. */
+/* The powers for the noise, which multiply every variance by c; with CT_NOISE_LOG_LINEAR only that of the
+ * level. False if the parameters cannot do this. */
 static bool noise_able(const ct_gp *gp, double *power)
 {
     const ct_gp_noise kind = gp->noise.kind;
-    const int64_t count = kind == CT_NOISE_INPUTS ? 1 : ct__noise_params(&gp->noise, gp->rows.d);
+    const int64_t count = kind == CT_NOISE_LOG_LINEAR ? 1 : ct__noise_params(&gp->noise, gp->rows.d);
     if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
     for (int64_t i = gp->params.noise_at; i < gp->params.noise_at + count; i++) {
         if (gp->params.param[i].fixed) return false;
@@ -89,12 +89,12 @@ static ct_status widen(ct_gp *gp, double *factor)
     if (!noise_able(gp, power) || !able(gp, root))
         s = ct_device_fail(
             gp->device, CT_EUNSUPPORTED,
-            "ct_gp_widen: the parameters cannot multiply the whole covariance: give each term a "
+            "ct_gp_calibrate_variance: the parameters cannot multiply the whole covariance: give each term a "
             "`scale`, and learn the noise");
     else
         find_powers(gp, root, power);
     if (!s) s = ct__gp_loo_squares(gp, &c);
-    if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
+    if (!s) s = ct__comm_agree_broadcast(gp->options.comm, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->rows.n;
     if (!s && c > 1.01) /* a smaller change would not be visible */
         s = multiply(gp, c, power, power + gp->params.count);
@@ -105,7 +105,7 @@ static ct_status widen(ct_gp *gp, double *factor)
     return s;
 }
 
-ct_status ct_gp_widen(ct_gp *gp, double *factor)
+ct_status ct_gp_calibrate_variance(ct_gp *gp, double *factor)
 {
     if (factor) *factor = NAN;
     if (!gp) return CT_EINVAL;

@@ -60,7 +60,7 @@ static void push_or_primal(ct_call *c, const ct__ridge *s)
             return;
         }
         const double rcond_S = rcond_of_square(c, L, s->r);
-        if (!ct_call_fine(c) || (rcond_D >= sqrt(eps) && rcond_S >= enough)) return;
+        if (!ct_call_ok(c) || (rcond_D >= sqrt(eps) && rcond_S >= enough)) return;
         rcond = fmin(rcond_D, rcond_S);
     }
     const ct_failure pushed = *failure;
@@ -137,8 +137,8 @@ static ct_shape shape(ct_call *c)
                CT_EINVAL,
                "the push-through form needs one D for the whole batch with at least as many rows as columns: "
                "use CT_RIDGE_AUTO");
-    if (!ct_call_fine(c)) return ct_shape0();
-    for (int k = L_OUT; k <= V_OUT; k++) ct_rule_out(c, k, s.dtype, ct_shape2(0, 0));
+    if (!ct_call_ok(c)) return ct_shape0();
+    for (int k = L_OUT; k <= V_OUT; k++) ct_save_for_vjp(c, k, s.dtype, ct_shape2(0, 0));
     return ct__ridge_shape(&s, s.n, s.r);
 }
 

@@ -78,7 +78,7 @@ static void near_all(const char *what, const ct_tensor *t, const double *wanted,
 static void point_of(const noise_row *row, double u[6])
 {
     for (int i = 0; i < 3 + row->n_noise; i++)
-        u[i] = i >= 3 && row->kind == CT_NOISE_INPUTS ? row->value[i] : log(row->value[i]);
+        u[i] = i >= 3 && row->kind == CT_NOISE_LOG_LINEAR ? row->value[i] : log(row->value[i]);
 }
 
 static void likelihood_and_gradient(void **state)
@@ -113,7 +113,7 @@ static void predictions(void **state)
                   *C = ct_empty(device, CT_F64, ct_shape2(NOISE_NEW, NOISE_NEW));
         double average[NOISE_NEW], noisy[NOISE_NEW];
         for (int i = 0; i < NOISE_NEW; i++) {
-            average[i] = row->kind == CT_NOISE_INPUTS ? row->noise[i] : row->average;
+            average[i] = row->kind == CT_NOISE_LOG_LINEAR ? row->noise[i] : row->average;
             noisy[i] = row->variance[i] + average[i];
         }
         assert_ok(ct_gp_predict(gp, Xs, mean, variance), ct_message(device));
@@ -215,7 +215,7 @@ static void gradients_are_those_of_the_objective(void **state)
         const int n = (int)ct_gp_params(gp), noise = 3, means = n - 3;
         for (int i = 0; i < n; i++) {
             const double first = ct_gp_param(gp, i)->value;
-            const bool real = i >= means || (noise_table[r].kind == CT_NOISE_INPUTS && i >= noise);
+            const bool real = i >= means || (noise_table[r].kind == CT_NOISE_LOG_LINEAR && i >= noise);
             u[i] = (real ? first : log(first)) + 0.1 * (i % 3);
         }
         assert_ok(ct_gp_objective(gp, u, &value, gradient), ct_message(device));
@@ -246,7 +246,7 @@ static void parameters_are_in_the_units_of_the_data(void **state)
         memcpy(v, noise_table[r].value, (size_t)n * sizeof *v);
         v[n] = 0.3; /* mean.constant */
         set_values(plain, v, n + 1);
-        for (int j = 0; j < 2 && kind == CT_NOISE_INPUTS; j++) { /* a at the columns' means */
+        for (int j = 0; j < 2 && kind == CT_NOISE_LOG_LINEAR; j++) { /* a at the columns' means */
             double mean = 0;
             for (int i = 0; i < NOISE_POINTS; i++) mean += noise_X[2 * i + j] / NOISE_POINTS;
             v[3] += v[4 + j] * mean;
@@ -292,7 +292,7 @@ static void a_fit_finds_the_noise(void **state)
         for (int how = 0; how < 3; how++) {
             ct_tensor *X, *y, *levels;
             draw_rows(by_level, &X, &y, &levels);
-            const ct_gp_options options = { .noise = by_level ? CT_NOISE_BY_LEVEL : CT_NOISE_INPUTS,
+            const ct_gp_options options = { .noise = by_level ? CT_NOISE_BY_LEVEL : CT_NOISE_LOG_LINEAR,
                                             .priors = how ? CT_PRIORS_WEAK : CT_PRIORS_NONE,
                                             .noise_levels = by_level ? levels : NULL };
             const ct_fit_options fit = { .objective = how == 1 ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD,
@@ -326,7 +326,7 @@ static void a_choice_takes_the_noise_along(void **state)
     for (int by_level = 0; by_level < 2; by_level++) {
         ct_tensor *X, *y, *levels;
         draw_rows(by_level, &X, &y, &levels);
-        const ct_gp_options options = { .noise = by_level ? CT_NOISE_BY_LEVEL : CT_NOISE_INPUTS,
+        const ct_gp_options options = { .noise = by_level ? CT_NOISE_BY_LEVEL : CT_NOISE_LOG_LINEAR,
                                         .noise_levels = by_level ? levels : NULL };
         const ct_gp_candidate one = { .kernel = "scale * rbf" };
         ct_gp *gp;
@@ -345,7 +345,7 @@ static void a_choice_takes_the_noise_along(void **state)
         if (by_level) gp_set(gp, "noise.variance[1]", gp_get(gp, "noise.variance[1]") / 4, false);
         const double scale = gp_get(gp, names[0]), noise = gp_get(gp, names[1]);
         double factor;
-        assert_ok(ct_gp_widen(gp, &factor), ct_message(device));
+        assert_ok(ct_gp_calibrate_variance(gp, &factor), ct_message(device));
         assert_true(factor > 2);
         assert_close(gp_get(gp, names[0]), scale * factor, 1e-12, 0);
         assert_close(gp_get(gp, names[1]), by_level ? noise * factor : noise + log(factor), 1e-12, 0);
@@ -495,7 +495,7 @@ static void a_checkpoint_has_the_noise(void **state)
     gp_temporary(log);
     remove(log);
     for (int k = 0; k < 3; k++) {
-        const ct_gp_noise kind = k == 1 ? CT_NOISE_INPUTS : CT_NOISE_BY_LEVEL;
+        const ct_gp_noise kind = k == 1 ? CT_NOISE_LOG_LINEAR : CT_NOISE_BY_LEVEL;
         ct_gp *gp = model_of(kind, NOISE_POINTS, CT_F64, (ct_gp_options){ .priors = CT_PRIORS_WEAK });
         const ct_fit_options how = { .max_iterations = 4, .checkpoint = log };
         if (k == 1) /* another fit */
@@ -533,7 +533,7 @@ static void nonsense_is_refused(void **state)
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = few }, CT_ESHAPE, "noise_levels must be n numbers" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = lacking }, CT_EINVAL, "noise_levels: row 3 is NaN" },
         { { .noise = CT_NOISE_BY_LEVEL, .noise_levels = long_ids }, CT_EINVAL, "row 2 exceeds ±2^53" },
-        { { .noise = (ct_gp_noise)(CT_NOISE_INPUTS + 1) }, CT_EINVAL, "the option " },
+        { { .noise = (ct_gp_noise)(CT_NOISE_LOG_LINEAR + 1) }, CT_EINVAL, "the option " },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf"), &bad[i].options), device, bad[i].status,

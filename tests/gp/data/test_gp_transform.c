@@ -156,7 +156,7 @@ static void densities_are_of_y(void **state)
         near_all("leave-one-out", density, row->loo, N, 1e-9);
         double all, sum = 0;
         for (int i = 0; i < N; i++) sum += row->loo[i];
-        assert_ok(ct_gp_loo_without(gp, NULL, 0, &all), ct_message(device));
+        assert_ok(ct_gp_loo_ablation(gp, NULL, 0, &all), ct_message(device));
         assert_close(all, sum, 1e-9, 0);
         assert_ok(ct_gp_cross_validate(gp, fold, NULL, NULL, density), ct_message(device));
         near_all("folds", density, row->folds, N, 1e-9);
@@ -263,8 +263,8 @@ static void fits_and_choices(void **state)
         assert_close(ct_gp_report(of_y).objective, ct_gp_report(of_z).objective - slopes, 1e-9, 1e-9);
         assert_close(gp_get(of_y, "rbf.lengthscale"), gp_get(of_z, "rbf.lengthscale"), 1e-5, 0);
         double factor[2];
-        assert_ok(ct_gp_widen(of_y, &factor[0]), ct_message(device));
-        assert_ok(ct_gp_widen(of_z, &factor[1]), ct_message(device));
+        assert_ok(ct_gp_calibrate_variance(of_y, &factor[0]), ct_message(device));
+        assert_ok(ct_gp_calibrate_variance(of_z, &factor[1]), ct_message(device));
         assert_close(factor[0], factor[1], 1e-4, 0);
         ct_gp_free(of_y);
         ct_gp_free(of_z);

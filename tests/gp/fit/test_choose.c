@@ -1,5 +1,5 @@
-/* ct_gp_choose and ct_gp_widen: the choice on data of a known kind, the report of it, refusals, and failing
- * allocations. */
+/* ct_gp_choose and ct_gp_calibrate_variance: the choice on data of a known kind, the report of it, refusals,
+ * and failing allocations. */
 #include "gp_device.h"
 
 #include "alloc.h"
@@ -416,20 +416,20 @@ static void widening_fits_the_residuals(void **state)
         gp_set(gp, "noise.variance", 0.01, false);
         double c = square(gp, &s, before), factor;
         assert_true(c > 1.01);
-        assert_ok(ct_gp_widen(gp, &factor), ct_message(device));
+        assert_ok(ct_gp_calibrate_variance(gp, &factor), ct_message(device));
         assert_close(factor, c, 1e-9, 0);
         assert_close(square(gp, &s, after), 1, 1e-7, 0);
         for (int i = 0; i < 30; i++) assert_close(after[i], before[i], 1e-6, 1e-6);
-        assert_ok(ct_gp_widen(gp, &factor), ct_message(device));
+        assert_ok(ct_gp_calibrate_variance(gp, &factor), ct_message(device));
         assert_true(factor == 1); /* nothing is left to do */
         ct_gp_free(gp);
     }
     ct_gp *gp = gp_of(&s, "scale * rbf", NULL); /* intervals that are too wide are left alone */
     gp_set(gp, "noise.variance", 1e8, false);
     double factor;
-    assert_ok(ct_gp_widen(gp, &factor), ct_message(device));
+    assert_ok(ct_gp_calibrate_variance(gp, &factor), ct_message(device));
     assert_true(factor == 1 && gp_get(gp, "noise.variance") == 1e8);
-    assert_ok(ct_gp_widen(gp, NULL), ct_message(device));
+    assert_ok(ct_gp_calibrate_variance(gp, NULL), ct_message(device));
     ct_gp_free(gp);
     gp_data_free(&s);
 }
@@ -443,20 +443,20 @@ static void what_cannot_be_widened_stays(void **state)
     double factor;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         ct_gp *gp = gp_of(&s, kernels[k], NULL);
-        assert_failed(ct_gp_widen(gp, &factor), device, CT_EUNSUPPORTED, "scale");
+        assert_failed(ct_gp_calibrate_variance(gp, &factor), device, CT_EUNSUPPORTED, "scale");
         assert_true(isnan(factor));
         ct_gp_free(gp);
     }
     ct_gp *gp = gp_of(&s, "scale(0.5) * rbf", NULL);
     gp_set(gp, "noise.variance", 0.01, true);
-    assert_failed(ct_gp_widen(gp, &factor), device, CT_EUNSUPPORTED, "noise");
+    assert_failed(ct_gp_calibrate_variance(gp, &factor), device, CT_EUNSUPPORTED, "noise");
     ct_param p = *ct_gp_param(gp, ct_gp_find(gp, "noise.variance"));
     p.fixed = false;
     p.upper = 0.0101;
     assert_ok(ct_gp_set_param(gp, ct_gp_find(gp, "noise.variance"), &p), ct_message(device));
-    assert_failed(ct_gp_widen(gp, &factor), device, CT_EINVAL, "noise.variance");
+    assert_failed(ct_gp_calibrate_variance(gp, &factor), device, CT_EINVAL, "noise.variance");
     assert_true(gp_get(gp, "scale.variance") == 0.5 && gp_get(gp, "noise.variance") == 0.01);
-    assert_status(ct_gp_widen(NULL, &factor), CT_EINVAL, "");
+    assert_status(ct_gp_calibrate_variance(NULL, &factor), CT_EINVAL, "");
     ct_gp_free(gp);
     gp_data_free(&s);
 }
@@ -506,7 +506,7 @@ static ct_status some_rows(job *j, ct_gp **gp)
 static ct_status widened(job *j, ct_gp **gp)
 {
     *gp = NULL;
-    return ct_gp_widen(j->gp, NULL);
+    return ct_gp_calibrate_variance(j->gp, NULL);
 }
 
 static void run(ct_status (*call)(job *, ct_gp **))

@@ -418,7 +418,7 @@ static void widening(void **state)
     assert_gp(gp, device);
     gp_set(gp, "noise.variance", 1e-4, false);
     double c;
-    assert_ok(ct_gp_widen(gp, &c), ct_message(device));
+    assert_ok(ct_gp_calibrate_variance(gp, &c), ct_message(device));
     assert_true(c > 1.5);
     assert_float_equal(gp_get(gp, "index.w[1,0]"), -0.7 * sqrt(c), 1e-12);
     assert_float_equal(gp_get(gp, "index.kappa[1]"), 0.2 * c, 1e-12);

@@ -122,7 +122,7 @@ static ct_status with_noise(job *j, ct_gp_noise kind)
     if (!s) s = ct_gp_noise_at(copy, j->data.X, options.noise_levels, j->variance);
     if (!s) s = ct_gp_predict_noisy(copy, j->data.X, j->mean, j->variance);
     if (!s) s = ct_gp_sample(copy, j->data.X, true, 1, j->samples);
-    if (!s) s = ct_gp_widen(copy, &factor);
+    if (!s) s = ct_gp_calibrate_variance(copy, &factor);
     if (!s && !(back = ct_gp_load(j->device, path))) s = ct_last_status(j->device);
     ct_gp_free(gp);
     ct_gp_free(copy);
@@ -132,7 +132,7 @@ static ct_status with_noise(job *j, ct_gp_noise kind)
 }
 
 static ct_status by_level(job *j) { return with_noise(j, CT_NOISE_BY_LEVEL); }
-static ct_status by_inputs(job *j) { return with_noise(j, CT_NOISE_INPUTS); }
+static ct_status by_inputs(job *j) { return with_noise(j, CT_NOISE_LOG_LINEAR); }
 
 static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
 
@@ -153,7 +153,7 @@ static ct_status loo(job *j)
 static ct_status loo_without(job *j)
 {
     double sum;
-    return ct_gp_loo_without(j->gp, (const int64_t[]){ 1 }, 1, &sum);
+    return ct_gp_loo_ablation(j->gp, (const int64_t[]){ 1 }, 1, &sum);
 }
 
 static ct_status cross_validate(job *j)

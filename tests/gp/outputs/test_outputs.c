@@ -12,7 +12,7 @@
 
 static void check_values(const struct outputs_row *row, ct_outputs *o)
 {
-    ct_gp *whole = ct_outputs_whole(o);
+    ct_gp *whole = ct_outputs_joint_model(o);
     const int64_t n = ct_gp_params(whole);
     double u[16], value, gradient[16], nlml = ct_outputs_nlml(o);
     assert_near(row->name, &nlml, &row->nlml, 1, 1e-11, 1);
@@ -86,7 +86,7 @@ static void a_shared_fit_lowers_the_sum(void **state)
 {
     (void)state;
     ct_outputs *o = outputs_fitted(CT_OUTPUTS_SHARED, 40);
-    ct_gp *whole = ct_outputs_whole(o);
+    ct_gp *whole = ct_outputs_joint_model(o);
     assert_true(ct_fit_converged(ct_gp_report(whole).end));
     const double objective = ct_gp_report(whole).objective, nlml = ct_outputs_nlml(o);
     assert_near("objective", &objective, &nlml, 1, 1e-10, 1);
@@ -136,8 +136,8 @@ static void a_joint_output_is_a_model(void **state)
 {
     (void)state;
     ct_outputs *o = outputs_make(&outputs_table[2], N), *full = outputs_make(&outputs_table[1], N);
-    assert_int_equal(ct_outputs_whole(full)->likelihood.grid, on_cpu() ? P : 0);
-    assert_int_equal(ct_outputs_whole(o)->likelihood.grid, 0);
+    assert_int_equal(ct_outputs_joint_model(full)->likelihood.grid, on_cpu() ? P : 0);
+    assert_int_equal(ct_outputs_joint_model(o)->likelihood.grid, 0);
     assert_int_equal(ct_outputs_values(o), N * P - 4);
     for (int64_t j = 0; j < P; j++) {
         int64_t n;
@@ -158,10 +158,10 @@ static void a_joint_output_is_a_model(void **state)
     double *x = gp_host(own), first[2], total[2], without[2];
     assert_near("inputs", x, outputs_X + 2, 2 * (N - 1), 1e-14, 0); /* row 0 has no b */
     assert_ok(ct_gp_sobol(gp, 64, 1, first, total), ct_message(device));
-    assert_ok(ct_gp_loo_without(gp, (int64_t[]){ 1 }, 1, without), ct_message(device));
-    assert_ok(ct_gp_loo_without(gp, NULL, 0, without + 1), ct_message(device));
+    assert_ok(ct_gp_loo_ablation(gp, (int64_t[]){ 1 }, 1, without), ct_message(device));
+    assert_ok(ct_gp_loo_ablation(gp, NULL, 0, without + 1), ct_message(device));
     assert_true(without[0] != without[1]);
-    assert_failed(ct_gp_loo_without(gp, (int64_t[]){ 2 }, 1, without), device, CT_EINDEX, "column 2 of 2");
+    assert_failed(ct_gp_loo_ablation(gp, (int64_t[]){ 2 }, 1, without), device, CT_EINDEX, "column 2 of 2");
     /* on a tape */
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *Xs = tensor(CT_F64, ct_shape2(NEW, 2), outputs_new_X);
@@ -207,17 +207,17 @@ static void a_fit_in_the_grid_is_the_fit(void **state)
     for (int k = 0; k < 2; k++) {
         ct_tensor *X = tensor(CT_F64, ct_shape2(N, 2), outputs_X),
                   *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
-        o[k] =
-            ct_outputs_new(X, Y, ct_kernel_parse("rbf(ard)"),
-                           &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT, .model.priors = CT_PRIORS_WEAK });
+        o[k] = ct_outputs_new(
+            X, Y, ct_kernel_parse("rbf(ard)"),
+            &(ct_outputs_options){ .kind = CT_OUTPUTS_COREGIONALISED, .model.priors = CT_PRIORS_WEAK });
         assert_outputs(o[k]);
-        if (k) by_the_whole_matrix(ct_outputs_whole(o[k]));
+        if (k) by_the_whole_matrix(ct_outputs_joint_model(o[k]));
         assert_ok(ct_outputs_fit(o[k], &(ct_fit_options){ .restarts = 1, .tolerance = 1e-9 }),
                   ct_message(device));
         ct_release(X), ct_release(Y);
     }
-    const double a = ct_gp_report(ct_outputs_whole(o[0])).objective,
-                 b = ct_gp_report(ct_outputs_whole(o[1])).objective;
+    const double a = ct_gp_report(ct_outputs_joint_model(o[0])).objective,
+                 b = ct_gp_report(ct_outputs_joint_model(o[1])).objective;
     assert_near("objective", &a, &b, 1, 1e-6, 1);
     ct_outputs_free(o[0]), ct_outputs_free(o[1]);
 }
@@ -242,9 +242,9 @@ static void kernels_on_pairs(void **state)
               *Y = tensor(CT_F64, ct_shape2(N, P), outputs_Y);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(list[i].kernel),
-                                       &(ct_outputs_options){ .kind = CT_OUTPUTS_JOINT });
+                                       &(ct_outputs_options){ .kind = CT_OUTPUTS_COREGIONALISED });
         assert_outputs(o);
-        ct_gp *whole = ct_outputs_whole(o);
+        ct_gp *whole = ct_outputs_joint_model(o);
         assert_int_equal(ct_gp_params(whole), list[i].params);
         assert_int_equal(whole->likelihood.grid, list[i].grid && on_cpu() ? P : 0);
         double u[32], with, without, gradient[2][32];
@@ -271,7 +271,7 @@ static void each_is_a_model_of_its_own(void **state)
     assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .restarts = 1 }), ct_message(device));
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
         assert_true(ct_gp_param(gp, i)->value == ct_gp_param(ct_outputs_model(o, 0), i)->value);
-    assert_null(ct_outputs_whole(o));
+    assert_null(ct_outputs_joint_model(o));
     assert_int_equal(ct_outputs_find(o, "c"), 2);
     assert_int_equal(ct_outputs_find(o, "d"), -1);
     ct_gp_free(gp);
@@ -300,11 +300,11 @@ static void bad_input_is_refused(void **state)
     REFUSED(X, missing, CT_EINVAL, "Y: row 0, column 1 is NaN", .kind = CT_OUTPUTS_SHARED);
     REFUSED(X, Y, CT_EUNSUPPORTED, "averages", .kind = CT_OUTPUTS_SHARED,
             .model = { .mean = CT_MEAN_LINEAR });
-    REFUSED(X, Y, CT_EUNSUPPORTED, "learn a noise for each", .kind = CT_OUTPUTS_JOINT,
+    REFUSED(X, Y, CT_EUNSUPPORTED, "learn a noise for each", .kind = CT_OUTPUTS_COREGIONALISED,
             .model = { .noise = CT_NOISE_NONE });
     REFUSED(X, Y, CT_EUNSUPPORTED, "transform", .kind = CT_OUTPUTS_SHARED,
             .model = { .transform = CT_TRANSFORM_LOG });
-    REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_JOINT, .rank = 4);
+    REFUSED(X, Y, CT_EINVAL, "a rank of 4 for 3", .kind = CT_OUTPUTS_COREGIONALISED, .rank = 4);
     REFUSED(X, Y, CT_EUNSUPPORTED, "given noise", .kind = CT_OUTPUTS_SHARED,
             .model = { .noise = CT_NOISE_GIVEN, .noise_variances = given });
     ct_tensor *few = ones(ct_shape1(3)), *many = ones(ct_shape1(2 * N));
@@ -336,7 +336,7 @@ static void bad_input_is_refused(void **state)
     assert_status(ct_outputs_save(NULL, path, NULL), CT_EINVAL, "");
     assert_status(ct_outputs_predict_full(NULL, X, false, NULL, Y), CT_EINVAL, "");
     assert_null(ct_outputs_model(NULL, 0));
-    assert_null(ct_outputs_whole(NULL));
+    assert_null(ct_outputs_joint_model(NULL));
     assert_true(isnan(ct_outputs_nlml(NULL)));
     assert_int_equal(ct_outputs_count(NULL), 0);
     assert_int_equal(ct_outputs_find(NULL, "a"), -1);

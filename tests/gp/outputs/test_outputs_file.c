@@ -57,7 +57,7 @@ static void rows_are_appended(void **state)
 static void the_same_bits_come_back(void **state)
 {
     (void)state;
-    for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_JOINT; kind++) {
+    for (int kind = CT_OUTPUTS_EACH; kind <= CT_OUTPUTS_COREGIONALISED; kind++) {
         for (int bare = 0; bare < 2; bare++) {
             ct_outputs *o = outputs_fitted((ct_outputs_kind)kind, 20);
             assert_ok(ct_outputs_save(o, path, &(ct_gp_save_options){ .no_factor = bare }),
@@ -150,7 +150,7 @@ static ct_status of_job(job *j)
 }
 static ct_status whole_job(job *j)
 {
-    return !ct_outputs_whole(j->o) == (j->kind == CT_OUTPUTS_EACH) ? CT_OK : CT_EINVAL;
+    return !ct_outputs_joint_model(j->o) == (j->kind == CT_OUTPUTS_EACH) ? CT_OK : CT_EINVAL;
 }
 static ct_status device_job(job *j) { return ct_device_status(ct_outputs_device(j->o)); }
 static ct_status fit_job(job *j) { return ct_outputs_fit(j->o, &(ct_fit_options){ .max_iterations = 1 }); }

@@ -182,15 +182,15 @@ static void without_a_column_is_as_never_seen(void **state)
                 assert_ok(ct_gp_loo(gp, NULL, NULL, density), ct_message(device));
                 each = gp_host(density);
                 for (int i = 0; i < 41; i++) own += each[i];
-                assert_ok(ct_gp_loo_without(gp, NULL, 0, &all), ct_message(device));
+                assert_ok(ct_gp_loo_ablation(gp, NULL, 0, &all), ct_message(device));
                 assert_close(all, own, 1e-12, 0);
-                assert_ok(ct_gp_loo_without(gp, held, 2, &sum[part]), ct_message(device));
+                assert_ok(ct_gp_loo_ablation(gp, held, 2, &sum[part]), ct_message(device));
                 assert_true(sum[part] < all - 1);
                 assert_true(ct_gp_nlml_value(gp) == before);
                 free(each);
                 ct_release(density);
             } else
-                assert_ok(ct_gp_loo_without(gp, NULL, 0, &sum[part]), ct_message(device));
+                assert_ok(ct_gp_loo_ablation(gp, NULL, 0, &sum[part]), ct_message(device));
             ct_gp_free(gp);
         }
         assert_close(sum[0], sum[1], 1e-9, 0);
@@ -198,10 +198,10 @@ static void without_a_column_is_as_never_seen(void **state)
     double sum = 1;
     const int64_t wrong[] = { 0, 3 };
     ct_gp *gp = with(s.X, s.y, "rbf", NULL);
-    assert_status(ct_gp_loo_without(NULL, held, 1, &sum), CT_EINVAL, "");
-    assert_failed(ct_gp_loo_without(gp, NULL, 1, &sum), device, CT_EINVAL, "NULL");
-    assert_failed(ct_gp_loo_without(gp, held, 1, NULL), device, CT_EINVAL, "NULL");
-    assert_failed(ct_gp_loo_without(gp, wrong, 2, &sum), device, CT_EINDEX, "column 3 of 3");
+    assert_status(ct_gp_loo_ablation(NULL, held, 1, &sum), CT_EINVAL, "");
+    assert_failed(ct_gp_loo_ablation(gp, NULL, 1, &sum), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_loo_ablation(gp, held, 1, NULL), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_loo_ablation(gp, wrong, 2, &sum), device, CT_EINDEX, "column 3 of 3");
     ct_gp_free(gp);
     gp_data_free(&s);
 }

@@ -53,7 +53,7 @@ def cases():
            np.array([v[LEVELS.index(l)] for l in NEW_LEVEL]), [w * (LEVEL == l) for w, l in zip(v, LEVELS)])
     w = [-2.1, 0.9, -0.6]
     at = lambda A: np.exp(w[0] + A @ w[1:])
-    yield "inputs", "CT_NOISE_INPUTS", w, at(X), at(Xs), [at(X), at(X) * X[:, 0], at(X) * X[:, 1]]
+    yield "inputs", "CT_NOISE_LOG_LINEAR", w, at(X), at(Xs), [at(X), at(X) * X[:, 0], at(X) * X[:, 1]]
 
 
 def likelihood(X, y, noise):

@@ -21,13 +21,13 @@ ct_outputs *outputs_make(const struct outputs_row *row, int64_t rows)
     const bool joint = row->name[0] == 'j';
     ct_tensor *X = tensor(CT_F64, ct_shape2(rows, 2), outputs_X),
               *Y = tensor(CT_F64, ct_shape2(rows, P), strchr(row->name, ',') ? outputs_Y_missing : outputs_Y);
-    const ct_outputs_options how = { .kind = joint ? CT_OUTPUTS_JOINT : CT_OUTPUTS_SHARED,
+    const ct_outputs_options how = { .kind = joint ? CT_OUTPUTS_COREGIONALISED : CT_OUTPUTS_SHARED,
                                      .outputs = outputs_names,
                                      .rank = 2 };
     ct_outputs *o = ct_outputs_new(X, Y, ct_kernel_parse(joint ? "rbf(ard)" : "scale * rbf(ard)"), &how);
     ct_release(X), ct_release(Y);
     assert_outputs(o);
-    ct_gp *whole = ct_outputs_whole(o);
+    ct_gp *whole = ct_outputs_joint_model(o);
     assert_int_equal(ct_gp_params(whole), row->n_params);
     for (int64_t i = 0; i < row->n_params; i++) {
         ct_param p = *ct_gp_param(whole, i);

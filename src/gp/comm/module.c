@@ -1,4 +1,4 @@
-/* The module for MPI, which group.c loads: implements transport.h by calls of MPI. */
+/* The module for MPI, which comm.c loads: implements transport.h by calls of MPI. */
 #define OMPI_SKIP_MPICXX  1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -17,7 +17,7 @@
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "64 bits hold MPI's handle of a message");
 
 /* Takes over `comm` and makes its errors return. */
-static int keep(MPI_Comm comm, ct__line *line)
+static int keep(MPI_Comm comm, ct__subcomm *line)
 {
     int error = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (!error) error = MPI_Comm_rank(comm, &line->rank);
@@ -26,17 +26,18 @@ static int keep(MPI_Comm comm, ct__line *line)
     return error;
 }
 
-static int split(const ct__line *all, int colour, ct__line *part)
+static int split(const ct__subcomm *all, int colour, ct__subcomm *part)
 {
     MPI_Comm own;
     const int error = MPI_Comm_split(MPI_Comm_f2c(all->communicator), colour, all->rank, &own);
     return error ? error : keep(own, part);
 }
 
-static int open_lines(int communicator, bool world, int *without, ct__line line[CT__LINES], bool *started)
+static int open_lines(int communicator, bool world, int *without, ct__subcomm line[CT__SUBCOMMS],
+                      bool *started)
 {
     int already = 0, ended = 0, level, rows = 1, lowest = INT_MAX, error = MPI_Initialized(&already);
-    ct__line *all = &line[CT__ALL];
+    ct__subcomm *all = &line[CT__ALL];
     MPI_Comm own;
     if (!error) error = MPI_Finalized(&ended);
     if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
@@ -54,9 +55,9 @@ static int open_lines(int communicator, bool world, int *without, ct__line line[
     return error ? error : split(all, rows + all->rank % cols, &line[CT__COLUMN]);
 }
 
-static void close_lines(ct__line line[CT__LINES], bool started)
+static void close_lines(ct__subcomm line[CT__SUBCOMMS], bool started)
 {
-    for (int i = CT__LINES - 1; i >= 0; i--) {
+    for (int i = CT__SUBCOMMS - 1; i >= 0; i--) {
         MPI_Comm comm = MPI_Comm_f2c(line[i].communicator);
         if (line[i].communicator) MPI_Comm_free(&comm);
     }
@@ -78,7 +79,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int say(const ct__line *all, int tag, int to)
+static int say(const ct__subcomm *all, int tag, int to)
 {
     MPI_Request sent;
     const int error = MPI_Isend(NULL, 0, MPI_BYTE, to, tag, MPI_Comm_f2c(all->communicator), &sent);
@@ -140,7 +141,7 @@ static int wait_for(const ct__watch *w, MPI_Request *message)
     }
 }
 
-static int wait_all(ct__line *line)
+static int wait_all(ct__subcomm *line)
 {
     int error = 0;
     for (int i = 0; i < line->messages; i++) {
@@ -156,7 +157,7 @@ static int wait_all(ct__line *line)
 /* -- messages -------------------------------------------------------------------------------------------- */
 
 /* MPI's counts are int, so a large message is sent in pieces. Waits for all but the last. */
-static int broadcast(ct__line *line, void *data, size_t bytes, int root)
+static int broadcast(ct__subcomm *line, void *data, size_t bytes, int root)
 {
     MPI_Request message;
     const MPI_Comm comm = MPI_Comm_f2c(line->communicator);
@@ -171,7 +172,7 @@ static int broadcast(ct__line *line, void *data, size_t bytes, int root)
     return error;
 }
 
-static int reduce(const ct__line *line, ct_dtype dtype, void *data, int64_t count, int root)
+static int reduce(const ct__subcomm *line, ct_dtype dtype, void *data, int64_t count, int root)
 {
     const MPI_Datatype type = dtype == CT_I64 ? MPI_INT64_T : dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
     const MPI_Op op = dtype == CT_I64 ? MPI_MAX : MPI_SUM;

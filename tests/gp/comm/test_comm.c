@@ -2,7 +2,7 @@
  * the same numbers and the same failures. The threads exchange messages as transport.h says, without MPI. */
 #include "gp_support.h"
 
-#include "gp/group/group.h"
+#include "gp/comm/comm.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -65,7 +65,7 @@ static void done(line *l, int call, int rank, int readers)
     pthread_mutex_unlock(&lock);
 }
 
-static int wait_all(ct__line *own)
+static int wait_all(ct__subcomm *own)
 {
     line *l = &lines[own->communicator];
     for (int i = 0; i < own->messages; i++) {
@@ -80,7 +80,7 @@ static int wait_all(ct__line *own)
 }
 
 /* Until it has arrived, the data are noise. */
-static int broadcast(ct__line *own, void *data, size_t bytes, int root)
+static int broadcast(ct__subcomm *own, void *data, size_t bytes, int root)
 {
     line *l = &lines[own->communicator];
     if (broken == own->rank) return 1;
@@ -109,7 +109,7 @@ static void add(ct_dtype dtype, void *to, const void *from, int64_t count)
             ((int64_t *)to)[i] = ((const int64_t *)from)[i];
 }
 
-static int reduce(const ct__line *own, ct_dtype dtype, void *data, int64_t count, int root)
+static int reduce(const ct__subcomm *own, ct_dtype dtype, void *data, int64_t count, int root)
 {
     line *l = &lines[own->communicator];
     const size_t bytes = (size_t)count * ct_dtype_size(dtype);
@@ -129,7 +129,7 @@ static int reduce(const ct__line *own, ct_dtype dtype, void *data, int64_t count
 }
 
 static void describe(int error, char text[256]) { snprintf(text, 256, "error %d of the threads", error); }
-static void close_lines(ct__line own[CT__LINES], bool started) { (void)own, (void)started; }
+static void close_lines(ct__subcomm own[CT__SUBCOMMS], bool started) { (void)own, (void)started; }
 
 static const ct__transport transport = { .version = CT__TRANSPORT_VERSION,
                                          .close = close_lines,
@@ -138,18 +138,18 @@ static const ct__transport transport = { .version = CT__TRANSPORT_VERSION,
                                          .reduce = reduce,
                                          .describe = describe };
 
-static ct_group *group_of(int rank, int size)
+static ct_comm *group_of(int rank, int size)
 {
     int rows = 1;
     for (int r = 1; r * r <= size; r++)
         if (size % r == 0) rows = r;
     const int cols = size / rows, row = rank / cols, col = rank % cols;
-    ct_group *g = calloc(1, sizeof *g);
+    ct_comm *g = calloc(1, sizeof *g);
     assert_non_null(g);
     g->transport = &transport;
-    g->line[CT__ALL] = (ct__line){ .rank = rank, .size = size };
-    g->line[CT__ROW] = (ct__line){ .communicator = 1 + row, .rank = col, .size = cols };
-    g->line[CT__COLUMN] = (ct__line){ .communicator = 1 + MOST + col, .rank = row, .size = rows };
+    g->line[CT__ALL] = (ct__subcomm){ .rank = rank, .size = size };
+    g->line[CT__ROW] = (ct__subcomm){ .communicator = 1 + row, .rank = col, .size = cols };
+    g->line[CT__COLUMN] = (ct__subcomm){ .communicator = 1 + MOST + col, .rank = row, .size = rows };
     return g;
 }
 
@@ -162,7 +162,7 @@ typedef struct process {
     void (*run)(struct process *p);
     int rank, size;
     ct_device *device;
-    ct_group *group;
+    ct_comm *comm;
     int64_t n;        /* rows */
     const char *path; /* of a model file, or NULL */
     bool ahead;       /* all sweeps have room for two panels */
@@ -193,12 +193,12 @@ static void run_all(process like, int size, process p[MOST])
     for (int r = 0; r < size; r++) {
         p[r] = like;
         p[r].rank = r, p[r].size = size;
-        p[r].group = size > 1 ? group_of(r, size) : NULL;
-        if (size > 1) p[r].group->ahead = like.ahead;
+        p[r].comm = size > 1 ? group_of(r, size) : NULL;
+        if (size > 1) p[r].comm->ahead = like.ahead;
     }
     for (int r = 0; r < size; r++) assert_int_equal(pthread_create(&thread[r], NULL, start, &p[r]), 0);
     for (int r = 0; r < size; r++) assert_int_equal(pthread_join(thread[r], NULL), 0);
-    for (int r = 0; r < size; r++) ct_group_free(p[r].group);
+    for (int r = 0; r < size; r++) ct_comm_free(p[r].comm);
 }
 
 static void drop(process *p, int size)
@@ -240,7 +240,7 @@ static void model(process *p)
     ct_tensor *X = table(p, ct_shape2(p->n, 3), 1), *y = table(p, ct_shape1(p->n), 2),
               *Xs = table(p, ct_shape2(M, 3), 3);
     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse(p->kernel),
-                          &(ct_gp_options){ .mean = CT_MEAN_CONSTANT, .group = p->group });
+                          &(ct_gp_options){ .mean = CT_MEAN_CONSTANT, .comm = p->comm });
     p->status = gp ? CT_OK : ct_last_status(p->device);
     if (gp) {
         const int64_t params = ct_gp_params(gp);
@@ -269,7 +269,7 @@ static void model(process *p)
         free(fold);
         if (p->path) {
             if (!p->status) p->status = ct_gp_save(gp, p->path);
-            ct_gp *loaded = ct_gp_load_for(p->device, p->path, p->group);
+            ct_gp *loaded = ct_gp_load_for(p->device, p->path, p->comm);
             if (!p->status && !loaded) p->status = ct_last_status(p->device);
             value = ct_gp_nlml_value(loaded);
             keep(p, &value, 1);
@@ -344,7 +344,7 @@ static void different_data(process *p)
 {
     ct_tensor *X = table(p, ct_shape2(p->n, 3), 1), *y = table(p, ct_shape1(p->n), 2);
     if (p->rank == p->size - 1) ((double *)ct_tensor_data(X))[5] = 0.5;
-    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = p->group });
+    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .comm = p->comm });
     p->status = gp ? CT_OK : ct_last_status(p->device);
     ct_gp_free(gp);
     ct_release(X), ct_release(y);
@@ -366,9 +366,9 @@ static void data_that_differ(void **state)
 /* Process 1 leaves a call in which the others still meet. */
 static void different_calls(process *p)
 {
-    ct__group_enter(p->group);
-    if (p->rank != 1) p->status = ct__group_meet(p->group, p->device, CT_OK, NULL);
-    p->status = ct__group_leave(p->group, p->device, p->status);
+    ct__comm_enter(p->comm);
+    if (p->rank != 1) p->status = ct__comm_agree(p->comm, p->device, CT_OK, NULL);
+    p->status = ct__comm_leave(p->comm, p->device, p->status);
 }
 
 static void calls_that_differ(void **state)
@@ -388,7 +388,7 @@ static void other_points(process *p)
 {
     ct_tensor *X = table(p, ct_shape2(p->n, 3), 1), *y = table(p, ct_shape1(p->n), 2),
               *Xs = zeros(p, ct_shape2(4, p->rank == 1 ? 2 : 3)), *mean = zeros(p, ct_shape1(4));
-    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = p->group });
+    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .comm = p->comm });
     p->status = gp ? ct_gp_predict(gp, Xs, mean, NULL) : ct_last_status(p->device);
     ct_gp_free(gp);
     ct_release(X), ct_release(y), ct_release(Xs), ct_release(mean);
@@ -410,21 +410,21 @@ static void a_failure_is_everyones(void **state)
 static void lost_contact(void **state)
 {
     (void)state;
-    ct_group *g = group_of(0, 2);
+    ct_comm *g = group_of(0, 2);
     ct_device *device = ct_device_open("cpu");
     double number = 1;
     broken = 0;
-    assert_int_equal(ct_group_share(g, &number, sizeof number), CT_EIO);
-    assert_string_equal(ct_group_message(g),
+    assert_int_equal(ct_comm_share(g, &number, sizeof number), CT_EIO);
+    assert_string_equal(ct_comm_message(g),
                         "the processes of the group have lost contact: error 1 of the threads");
     broken = -1;
-    assert_int_equal(ct_group_status(g), CT_EIO);
+    assert_int_equal(ct_comm_status(g), CT_EIO);
     ct_tensor *X = ct_zeros(device, CT_F64, ct_shape2(3, 1)), *y = ct_zeros(device, CT_F64, ct_shape1(3));
-    assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .group = g }), device, CT_EIO,
+    assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf"), &(ct_gp_options){ .comm = g }), device, CT_EIO,
                    "lost contact");
     ct_release(X), ct_release(y);
     ct_device_close(device);
-    ct_group_free(g);
+    ct_comm_free(g);
 }
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
@@ -432,8 +432,8 @@ static void lost_contact(void **state)
 static void shared_numbers(process *p)
 {
     int64_t number = 41 + p->rank;
-    p->status = ct_group_share(p->group, &number, sizeof number);
-    const double got[] = { (double)number, ct_group_rank(p->group), ct_group_size(p->group) };
+    p->status = ct_comm_share(p->comm, &number, sizeof number);
+    const double got[] = { (double)number, ct_comm_rank(p->comm), ct_comm_size(p->comm) };
     keep(p, got, 3);
 }
 
@@ -447,26 +447,26 @@ static void sharing(void **state)
         assert_true(p[r].number[0] == 41 && p[r].number[1] == r && p[r].number[2] == 5);
     }
     drop(p, 5);
-    assert_int_equal(ct_group_share(NULL, NULL, 0), CT_EINVAL);
-    assert_int_equal(ct_group_status(NULL), CT_EINVAL);
-    assert_string_equal(ct_group_message(NULL), "the group is NULL");
-    assert_int_equal(ct_group_rank(NULL), 0);
-    assert_int_equal(ct_group_size(NULL), 1);
+    assert_int_equal(ct_comm_share(NULL, NULL, 0), CT_EINVAL);
+    assert_int_equal(ct_comm_status(NULL), CT_EINVAL);
+    assert_string_equal(ct_comm_message(NULL), "the group is NULL");
+    assert_int_equal(ct_comm_rank(NULL), 0);
+    assert_int_equal(ct_comm_size(NULL), 1);
 }
 
 /* Without a launcher of MPI the world is this process. */
 static void a_world_of_one(void **state)
 {
     (void)state;
-    ct_group *world = ct_group_world();
+    ct_comm *world = ct_comm_world();
     double number = 3;
-    assert_int_equal(ct_group_status(world), CT_OK);
-    assert_int_equal(ct_group_size(world), 1);
-    assert_int_equal(ct_group_share(world, &number, sizeof number), CT_OK);
-    assert_int_equal(ct_group_share(world, NULL, sizeof number), CT_EINVAL);
+    assert_int_equal(ct_comm_status(world), CT_OK);
+    assert_int_equal(ct_comm_size(world), 1);
+    assert_int_equal(ct_comm_share(world, &number, sizeof number), CT_OK);
+    assert_int_equal(ct_comm_share(world, NULL, sizeof number), CT_EINVAL);
     assert_true(number == 3);
-    ct_group_free(world);
-    ct_group_free(NULL);
+    ct_comm_free(world);
+    ct_comm_free(NULL);
 }
 
 int main(void)

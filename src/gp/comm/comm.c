@@ -1,5 +1,5 @@
 /* Groups of processes: the module for MPI, the grid of processes, meetings. */
-#include "group.h"
+#include "comm.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -10,12 +10,12 @@
 #include "gp/data/crc64.h"
 
 /* Shared constants; nothing changes them. */
-static ct_group one = { .line = { { .size = 1 } } };
-static ct_group no_memory = { .line = { { .size = 1 } },
-                              .status = CT_ENOMEM,
-                              .message = "no memory for a group of processes" };
+static ct_comm one = { .line = { { .size = 1 } } };
+static ct_comm no_memory = { .line = { { .size = 1 } },
+                             .status = CT_ENOMEM,
+                             .message = "no memory for a group of processes" };
 
-CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *format, ...)
+CT_PRINTF(3, 4) static void fail(ct_comm *g, ct_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -25,7 +25,7 @@ CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *form
 }
 
 /* Records an error of MPI; false if there is one. After an error the processes are out of step. */
-static bool sent(ct_group *g, int error)
+static bool sent(ct_comm *g, int error)
 {
     char text[256] = "";
     if (error) g->transport->describe(error, text);
@@ -36,7 +36,7 @@ static bool sent(ct_group *g, int error)
 /* -- the module ------------------------------------------------------------------------------------------ */
 
 /* MPI's own plug-ins need its symbols, so they are loaded globally. */
-static void find_transport(ct_group *g)
+static void find_transport(ct_comm *g)
 {
     char path[4200];
     const char *reason = NULL;
@@ -57,9 +57,9 @@ static void find_transport(ct_group *g)
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
 /* Without memory this process still makes the collective calls, so that the others do not wait for it. */
-static ct_group *open_group(int communicator, bool world)
+static ct_comm *open_group(int communicator, bool world)
 {
-    ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
+    ct_comm *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
     int without = !g;
     at->line[CT__ALL].size = 1;
     find_transport(at);
@@ -69,7 +69,7 @@ static ct_group *open_group(int communicator, bool world)
     if (!g) return &no_memory;
     if (!g->line[CT__ALL].communicator)
         fail(g, CT_EIO, "MPI does not start: %s",
-             world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
+             world ? "run the program by mpirun" : "call MPI_Init before ct_comm_mpi");
     else if (!error && without >= 0)
         fail(g, CT_ENOMEM, "process %d of %d: no memory for the group", without, g->line[CT__ALL].size);
     else
@@ -77,7 +77,7 @@ static ct_group *open_group(int communicator, bool world)
     return g;
 }
 
-ct_group *ct_group_of(int communicator) { return open_group(communicator, false); }
+ct_comm *ct_comm_from_handle(int communicator) { return open_group(communicator, false); }
 
 /* A launcher of MPI programs sets one of these variables in each process. */
 static bool was_started_as_one_of_many(void)
@@ -88,9 +88,9 @@ static bool was_started_as_one_of_many(void)
     return false;
 }
 
-ct_group *ct_group_world(void) { return was_started_as_one_of_many() ? open_group(0, true) : &one; }
+ct_comm *ct_comm_world(void) { return was_started_as_one_of_many() ? open_group(0, true) : &one; }
 
-void ct_group_free(ct_group *g)
+void ct_comm_free(ct_comm *g)
 {
     if (!g || g == &one || g == &no_memory) return;
     if (g->transport) g->transport->close(g->line, g->started);
@@ -98,40 +98,40 @@ void ct_group_free(ct_group *g)
     free(g);
 }
 
-ct_status ct_group_status(const ct_group *g) { return g ? g->status : CT_EINVAL; }
-const char *ct_group_message(const ct_group *g) { return g ? g->message : "the group is NULL"; }
-int ct_group_rank(const ct_group *g) { return g ? g->line[CT__ALL].rank : 0; }
-int ct_group_size(const ct_group *g) { return g ? g->line[CT__ALL].size : 1; }
+ct_status ct_comm_status(const ct_comm *g) { return g ? g->status : CT_EINVAL; }
+const char *ct_comm_message(const ct_comm *g) { return g ? g->message : "the group is NULL"; }
+int ct_comm_rank(const ct_comm *g) { return g ? g->line[CT__ALL].rank : 0; }
+int ct_comm_size(const ct_comm *g) { return g ? g->line[CT__ALL].size : 1; }
 
 /* -- messages and meetings ------------------------------------------------------------------------------- */
 
-void ct__group_begin(ct_group *g, int line, void *data, size_t bytes, int root)
+void ct__comm_begin(ct_comm *g, int line, void *data, size_t bytes, int root)
 {
-    ct__line *l = &g->line[line];
+    ct__subcomm *l = &g->line[line];
     if (!g->status && l->size > 1) sent(g, g->transport->broadcast(l, data, bytes, root));
 }
 
-bool ct__group_arrive(ct_group *g)
+bool ct__comm_arrive(ct_comm *g)
 {
-    for (int i = 0; i < CT__LINES; i++) sent(g, g->transport->wait(&g->line[i]));
+    for (int i = 0; i < CT__SUBCOMMS; i++) sent(g, g->transport->wait(&g->line[i]));
     return !g->status;
 }
 
-bool ct__group_tell(ct_group *g, void *data, size_t bytes, int root)
+bool ct__comm_broadcast(ct_comm *g, void *data, size_t bytes, int root)
 {
-    ct__group_begin(g, CT__ALL, data, bytes, root);
-    return ct__group_arrive(g);
+    ct__comm_begin(g, CT__ALL, data, bytes, root);
+    return ct__comm_arrive(g);
 }
 
-bool ct__group_reduce(ct_group *g, int line, ct_dtype dtype, void *data, int64_t count, int root)
+bool ct__comm_reduce(ct_comm *g, int line, ct_dtype dtype, void *data, int64_t count, int root)
 {
     return !g->status && sent(g, g->transport->reduce(&g->line[line], dtype, data, count, root));
 }
 
-bool ct__group_total(ct_group *g, ct_dtype dtype, void *data, int64_t count)
+bool ct__comm_allreduce(ct_comm *g, ct_dtype dtype, void *data, int64_t count)
 {
-    return ct__group_reduce(g, CT__ALL, dtype, data, count, 0) &&
-           ct__group_tell(g, data, (size_t)count * ct_dtype_size(dtype), 0);
+    return ct__comm_reduce(g, CT__ALL, dtype, data, count, 0) &&
+           ct__comm_broadcast(g, data, (size_t)count * ct_dtype_size(dtype), 0);
 }
 
 /* Where a process meets the others. Who has failed leaves the call, then the common work, and waits at the
@@ -141,7 +141,7 @@ typedef enum place { AFTER_THE_WORK, AFTER_THE_CALL, WITHIN } place;
 /* One meeting. If several processes have failed, the status of the lowest rank counts. The failure of another
  * process is in g->message, with its rank. `own` is the message of a failure of this process. *last: the
  * place of the process that has still the most to do. */
-static ct_status meet(ct_group *g, ct_status status, const char *own, place at, place *last, int64_t *value)
+static ct_status meet(ct_comm *g, ct_status status, const char *own, place at, place *last, int64_t *value)
 {
     const int rank = g->line[CT__ALL].rank, size = g->line[CT__ALL].size;
     char prefix[48] = "";
@@ -151,7 +151,7 @@ static ct_status meet(ct_group *g, ct_status status, const char *own, place at, 
     } failure = { .status = status };
     int64_t most[] = { status ? size - rank : 0, at, -(int64_t)at, value ? *value : 0 };
     if (!status) g->told = false;
-    if (!ct__group_total(g, CT_I64, most, 4)) return g->status;
+    if (!ct__comm_allreduce(g, CT_I64, most, 4)) return g->status;
     if (last) *last = (place)most[1];
     if (value) *value = most[3];
     if (!most[0] && most[1] == -most[2]) return CT_OK;
@@ -163,7 +163,7 @@ static ct_status meet(ct_group *g, ct_status status, const char *own, place at, 
     const int failed = size - (int)most[0];
     if (!g->told) snprintf(prefix, sizeof prefix, "process %d of %d: ", rank, size);
     snprintf(failure.message, sizeof failure.message, "%s%.460s", prefix, own);
-    if (!ct__group_tell(g, &failure, sizeof failure, failed)) return g->status;
+    if (!ct__comm_broadcast(g, &failure, sizeof failure, failed)) return g->status;
     if (failed == rank) return status;
     memcpy(g->message, failure.message, sizeof g->message);
     g->told = true;
@@ -171,54 +171,54 @@ static ct_status meet(ct_group *g, ct_status status, const char *own, place at, 
 }
 
 /* The same for a device, which takes the message over. */
-static ct_status meet_on(ct_group *g, ct_device *device, ct_status status, place at, place *last,
+static ct_status meet_on(ct_comm *g, ct_device *device, ct_status status, place at, place *last,
                          int64_t *value)
 {
     status = meet(g, status, ct_message(device), at, last, value);
     return g->status || (status && g->told) ? ct_device_fail(device, status, "%s", g->message) : status;
 }
 
-ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value)
+ct_status ct__comm_agree(ct_comm *g, ct_device *device, ct_status status, int64_t *value)
 {
-    return ct__group_is_one(g) ? status : meet_on(g, device, status, WITHIN, NULL, value);
+    return ct__comm_is_one(g) ? status : meet_on(g, device, status, WITHIN, NULL, value);
 }
 
-ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes)
+ct_status ct__comm_agree_broadcast(ct_comm *g, ct_device *device, ct_status status, void *data, size_t bytes)
 {
-    if (ct__group_is_one(g)) return status;
+    if (ct__comm_is_one(g)) return status;
     status = meet_on(g, device, status, WITHIN, NULL, NULL);
-    if (status || ct__group_tell(g, data, bytes, 0)) return status;
+    if (status || ct__comm_broadcast(g, data, bytes, 0)) return status;
     return ct_device_fail(device, g->status, "%s", g->message);
 }
 
-ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what)
+ct_status ct__comm_same(ct_comm *g, ct_device *device, const void *data, size_t bytes, const char *what)
 {
     const uint64_t own = ct__crc64(data, bytes);
     uint64_t first = own;
-    ct_status status = ct__group_take(g, device, CT_OK, &first, sizeof first);
+    ct_status status = ct__comm_agree_broadcast(g, device, CT_OK, &first, sizeof first);
     if (own != first)
         status = ct_device_fail(device, CT_EINVAL,
                                 "%s differ between the processes: give all of them the same", what);
-    return ct__group_meet(g, device, status, NULL);
+    return ct__comm_agree(g, device, status, NULL);
 }
 
-ct_status ct__group_usable(const ct_group *g, ct_device *device)
+ct_status ct__comm_usable(const ct_comm *g, ct_device *device)
 {
     if (g && g->status) return ct_device_fail(device, g->status, "%s", g->message);
-    if (ct__group_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
+    if (ct__comm_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
     return ct_device_fail(device, CT_EUNSUPPORTED,
                           "a model over many processes must be on the CPU: open \"cpu\"");
 }
 
-void ct__group_enter(ct_group *g)
+void ct__comm_enter(ct_comm *g)
 {
-    if (!ct__group_is_one(g)) g->depth++;
+    if (!ct__comm_is_one(g)) g->depth++;
 }
 
-ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
+ct_status ct__comm_leave(ct_comm *g, ct_device *device, ct_status status)
 {
     place last = AFTER_THE_CALL;
-    if (ct__group_is_one(g) || --g->depth > 0) return status;
+    if (ct__comm_is_one(g) || --g->depth > 0) return status;
     do status = meet_on(g, device, status, AFTER_THE_CALL, &last, NULL);
     while (last > AFTER_THE_CALL && !g->status);
     return status;
@@ -226,32 +226,32 @@ ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
 
 /* -- the program's own work ------------------------------------------------------------------------------ */
 
-ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
+ct_status ct_comm_share(ct_comm *g, void *data, size_t bytes)
 {
     if (!g || (!data && bytes)) return CT_EINVAL;
-    if (g->status || ct__group_is_one(g)) return g->status;
+    if (g->status || ct__comm_is_one(g)) return g->status;
     const ct_status status = meet(g, CT_OK, "", WITHIN, NULL, NULL);
-    if (!status) ct__group_tell(g, data, bytes, 0);
+    if (!status) ct__comm_broadcast(g, data, bytes, 0);
     return status ? status : g->status;
 }
 
-ct_status ct_group_leave(ct_group *g, ct_status status, const char *message)
+ct_status ct_comm_leave(ct_comm *g, ct_status status, const char *message)
 {
     place last = AFTER_THE_WORK;
     if (!g) return CT_EINVAL;
-    if (g->status || ct__group_is_one(g)) return g->status ? g->status : status;
+    if (g->status || ct__comm_is_one(g)) return g->status ? g->status : status;
     do status = meet(g, status, message ? message : "", AFTER_THE_WORK, &last, NULL);
     while (last > AFTER_THE_WORK && !g->status);
     return status;
 }
 
-ct_status ct_group_watch(ct_group *g, double seconds, ct_group_silence tell, void *context)
+ct_status ct_comm_watch(ct_comm *g, double seconds, ct_comm_silence tell, void *context)
 {
     if (!g || !(seconds > 0) || !tell) return CT_EINVAL;
-    if (g->status || ct__group_is_one(g)) return g->status;
+    if (g->status || ct__comm_is_one(g)) return g->status;
     if (!g->watch.heard) g->watch.heard = calloc((size_t)g->line[CT__ALL].size, sizeof *g->watch.heard);
     if (!g->watch.heard) return CT_ENOMEM;
     g->watch = (ct__watch){ &g->line[CT__ALL], seconds, tell, context, g->watch.heard };
-    for (int i = 0; i < CT__LINES; i++) g->line[i].watch = &g->watch;
+    for (int i = 0; i < CT__SUBCOMMS; i++) g->line[i].watch = &g->watch;
     return CT_OK;
 }
