@@ -27,7 +27,7 @@ static void advise(adviser *a, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    say_line("  %s", text);
+    say(stdout, "  %s\n", text);
 }
 
 /* -- columns and terms: judged by what leave-one-out loses without them -- */

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* -- a list of names ------------------------------------------------------------------------------------- */
@@ -33,18 +32,18 @@ static bool take_name(const char **from, char **to)
     return *p;
 }
 
-int64_t split_names(ctgp *c, const char *text, char ***list)
+name_list split_names(ctgp *c, const char *text)
 {
-    int64_t n = 1;
-    for (const char *p = text; *p; p++) n += *p == ',';
+    name_list list = { 0 };
+    if (!text) return list;
+    int64_t most = 1;
+    for (const char *p = text; *p; p++) most += *p == ',';
     char *copy = take(c, (int64_t)strlen(text), 1, "letters of names");
-    *list = take(c, n, sizeof **list, "names");
-    if (!going(c)) return 0;
-    n = 0;
+    list.name = take(c, most, sizeof *list.name, "names");
     do {
-        (*list)[n++] = copy;
+        list.name[list.n++] = copy;
     } while (take_name(&text, &copy));
-    return n;
+    return list;
 }
 
 const char *option_name(const char *name, char text[OPTION_NAME])
@@ -67,53 +66,47 @@ const char *option_name(const char *name, char text[OPTION_NAME])
 
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
-/* The column of this name, or those that fit it as a pattern. */
-static void pick_one(ctgp *c, const frame *f, const char *name, pick *picks, int64_t *n)
+/* Adds the column of this name, or those that fit it as a pattern. */
+static void pick_one(ctgp *c, const frame *f, const char *name, picks *p)
 {
-    if (!going(c)) return;
-    const int64_t exact = ct_table_find(f->table, name), before = *n;
-    const bool pattern = strpbrk(name, "*?[") != NULL;
-    if (exact >= 0 || !pattern) {
-        picks[(*n)++] = (pick){ exact, true };
-        frame_needs(c, f, name);
+    const int64_t before = p->n;
+    if (ct_table_find(f->table, name) >= 0 || !strpbrk(name, "*?[")) {
+        p->at[p->n++] = (pick){ frame_column(c, f, name), true };
         return;
     }
     for (int64_t j = 0; j < ct_table_cols(f->table); j++) {
         bool taken = fnmatch(name, ct_table_name(f->table, j), 0) != 0;
-        for (int64_t i = 0; i < *n && !taken; i++) taken = picks[i].col == j;
-        if (!taken) picks[(*n)++] = (pick){ j, false };
+        for (int64_t i = 0; i < p->n && !taken; i++) taken = p->at[i].col == j;
+        if (!taken) p->at[p->n++] = (pick){ j, false };
     }
-    if (*n > before) return;
-    fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
+    if (p->n == before)
+        fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
 }
 
-void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n)
+picks frame_pick(ctgp *c, const frame *f, const char *text)
 {
-    char **names = NULL;
-    const int64_t count = split_names(c, text, &names);
-    *n = 0;
-    *picks = take(c, count + ct_table_cols(f->table), sizeof **picks, "columns");
-    for (int64_t i = 0; i < count && going(c); i++) pick_one(c, f, names[i], *picks, n);
+    const name_list list = split_names(c, text);
+    picks p = { .at = take(c, list.n + ct_table_cols(f->table), sizeof *p.at, "columns") };
+    for (int64_t i = 0; i < list.n; i++) pick_one(c, f, list.name[i], &p);
+    return p;
 }
 
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
-void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k)
+text_columns frame_keep(ctgp *c, const frame *f, const char *list)
 {
-    pick *picks = NULL;
-    *k = (text_columns){ 0 };
-    if (!going(c) || !list) return;
-    const int64_t rows = ct_table_rows(f->table);
-    frame_pick(c, f, list, &picks, &k->n);
-    k->names = take(c, k->n, sizeof *k->names, "columns to keep");
-    k->texts = take(c, rows, (size_t)k->n * sizeof *k->texts, "rows to keep");
-    for (int64_t j = 0; j < k->n && going(c); j++) {
-        k->names[j] =
-            picks[j].col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, picks[j].col);
-        for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
+    const picks p = frame_pick(c, f, list);
+    const int64_t rows = ct_table_rows(f->table), n = p.n;
+    const text_columns k = { .n = n,
+                             .names = take(c, n, sizeof *k.names, "columns to keep"),
+                             .texts = take(c, rows, (size_t)n * sizeof *k.texts, "rows to keep") };
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t col = p.at[j].col;
+        k.names[j] = col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, col);
+        for (int64_t i = 0; i < rows; i++) k.texts[i * n + j] = ct_table_text(f->table, i, col);
         for (int64_t i = 0; i < j; i++)
-            if (picks[i].col == picks[j].col)
-                fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
+            if (p.at[i].col == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k.names[j]);
     }
+    return k;
 }

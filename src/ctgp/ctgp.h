@@ -15,8 +15,10 @@ typedef struct bounds {
 /* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
 void set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
 
-/* -- levels.c -- */
+/* -- parameters.c -- */
 
+/* "parameters": { name: value, ... }; in text a line for each, with its prior or not. */
+void write_parameters(writer *w, const ct_gp *gp, bool priors);
 /* Prints the standard deviations and correlations of the levels of each `index` in the kernel. */
 void print_levels(const ct_gp *gp);
 
@@ -33,8 +35,8 @@ void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 /* Prints each season on standard error and, if somebody asked for seasons, that there is none. */
 void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
-/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
-void json_seasons(json *j, const ct_season *season, int count);
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; no text. */
+void write_seasons(writer *w, const ct_season *season, int count);
 /* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
 void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
 
@@ -59,17 +61,18 @@ typedef struct patience {
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
-/* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
- * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far.
- * *gp is the caller's, also after a failure. */
-void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-           const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
-           effort *e);
+/* A kernel of these inputs that the context owns. Text that is none is CODE_USAGE. */
+ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
+
+/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
+ * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
+ct_gp *train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
+             const ct_gp_options *options, const ct_gp_choose_options *how, patience most, effort *e);
 
 /* The same for outputs with one model, whose kernel is given. */
-void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                   const ct_outputs_options *options, const ct_fit_options *how, patience most,
-                   ct_outputs **o, effort *e);
+ct_outputs *train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
+                          const ct_outputs_options *options, const ct_fit_options *how, patience most,
+                          effort *e);
 
 /* -- advice.c -- */
 
@@ -92,11 +95,10 @@ typedef struct outliers {
 } outliers;
 
 /* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. */
-void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f);
-/* One line, where there are such rows. */
-void print_outliers(const outliers *o, const char *heading);
-/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(json *j, const outliers *o);
+outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f);
+/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row"; in text a line, where there are such rows.
+ * */
+void write_outliers(writer *w, const outliers *o, const char *heading);
 
 /* -- sensitivity.c: how much each feature matters -- */
 
@@ -107,32 +109,16 @@ typedef struct sensitivity {
     char why[256]; /* why there are none, or "" */
 } sensitivity;
 
-void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed);
-void print_sensitivity(const sensitivity *s, const ct_gp *gp);
+sensitivity sensitivity_make(ctgp *c, ct_gp *gp, uint64_t seed);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
-void json_sensitivity(json *j, const sensitivity *s, const ct_gp *gp);
-
-/* -- info_columns.c: what the inputs stand for -- */
-
-typedef struct column_range {
-    double low, high;
-} column_range;
-
-/* Of each input in the model's rows, [d]. */
-void read_ranges(ctgp *c, ct_gp *gp, column_range **range);
-/* A parameter's value, with its unit where that is a time: "22.06 days". */
-const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
-/* "parameters": { name: value, ... } */
-void json_parameters(json *j, const ct_gp *gp);
-void print_columns(const ct_gp *gp, const column_range *range);
-void json_columns(json *j, const ct_gp *gp, const column_range *range);
+void write_sensitivity(writer *w, const sensitivity *s, const ct_gp *gp);
 
 /* -- trend.c: the mean -- */
 
 /* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */
 void read_mean(const char *text, ct_gp_options *options);
 /* CODE_USAGE for a single word that is neither one of these nor a column. */
-void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d);
+void check_mean(ctgp *c, const ct_gp_options *options, int64_t d);
 /* The mean of a model as such a text. */
 const char *mean_text(const ct_gp *gp, char *text, size_t size);
 
@@ -142,10 +128,9 @@ typedef struct trend {
     double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
 } trend;
 
-void read_trend(ctgp *c, ct_gp *gp, trend *t);
-/* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
-void print_trend(const ct_gp *gp, const trend *t);
-void json_trend(json *j, const ct_gp *gp, const trend *t);
+trend read_trend(ctgp *c, ct_gp *gp);
+/* "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
+void write_trend(writer *w, const ct_gp *gp, const trend *t);
 
 /* -- the commands -- */
 

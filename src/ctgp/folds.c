@@ -21,40 +21,41 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const keyed *)a)->text, ((const keyed *)b)->text);
 }
 
-void rows_shuffled(ctgp *c, ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
+int64_t *rows_shuffled(ctgp *c, int64_t n, uint64_t seed, uint64_t stream)
 {
     double *keys = take(c, n, sizeof *keys, "rows");
     keyed *rows = take(c, n, sizeof *rows, "rows");
-    if (!going(c)) return;
-    ct_tensor *u = own_tensor(c, device, ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream));
-    if (u && ct_read(u, keys, (size_t)n * sizeof *keys)) fail_device(c, device, NULL);
+    int64_t *order = take(c, n, sizeof *order, "rows");
+    ct_tensor *u = own_tensor(c, ct_rand_uniform(c->device, CT_F64, ct_shape1(n), seed, stream));
+    check(c, ct_read(u, keys, (size_t)n * sizeof *keys));
     for (int64_t i = 0; i < n; i++) rows[i] = (keyed){ keys[i], NULL, i };
     qsort(rows, (size_t)n, sizeof *rows, by_key);
     for (int64_t i = 0; i < n; i++) order[i] = rows[i].row;
+    return order;
 }
 
-void folds_drawn(ctgp *c, ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
+int64_t *folds_drawn(ctgp *c, int64_t n, int64_t count, uint64_t seed)
 {
-    int64_t *order = take(c, n, sizeof *order, "rows");
-    rows_shuffled(c, device, n, seed, 0, order);
-    for (int64_t i = 0; i < n && going(c); i++) fold[order[i]] = i % count;
+    const int64_t *order = rows_shuffled(c, n, seed, 0);
+    int64_t *fold = take(c, n, sizeof *fold, "rows");
+    for (int64_t i = 0; i < n; i++) fold[order[i]] = i % count;
+    return fold;
 }
 
-void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_t *count)
+int64_t *folds_by(ctgp *c, const frame *f, const char *column, int64_t *count)
 {
-    if (!going(c)) return;
     const int64_t col = frame_column(c, f, column), n = f->n_rows;
-    if (col < 0) return;
     keyed *rows = take(c, n, sizeof *rows, "rows");
-    *count = 0;
-    for (int64_t i = 0; i < n && going(c); i++) {
+    int64_t *fold = take(c, n, sizeof *fold, "rows");
+    for (int64_t i = 0; i < n; i++) {
         rows[i] = (keyed){ .text = ct_table_text(f->table, f->rows[i], col), .row = i };
         if (!rows[i].text[0])
             fail(c, CODE_DATA, "%s, line %lld: column '%s' has no value, which group is that?", f->path,
                  (long long)ct_table_line(f->table, f->rows[i]), column);
     }
-    if (going(c)) qsort(rows, (size_t)n, sizeof *rows, by_text);
-    for (int64_t i = 0; i < n && going(c); i++) {
+    qsort(rows, (size_t)n, sizeof *rows, by_text);
+    *count = 0;
+    for (int64_t i = 0; i < n; i++) {
         if (i == 0 || strcmp(rows[i - 1].text, rows[i].text) != 0) ++*count;
         fold[rows[i].row] = *count;
     }
@@ -62,4 +63,5 @@ void folds_by(ctgp *c, const frame *f, const char *column, int64_t *fold, int64_
         fail(c, CODE_DATA,
              "%s: column '%s' is the same in every row: there is no other group to predict it from", f->path,
              column);
+    return fold;
 }

@@ -4,20 +4,22 @@
 
 #include "ctgp.h"
 
+/* Of an input in the model's rows. */
+typedef struct column_range {
+    double low, high;
+} column_range;
+
 /* What ctgp info says of an output. */
 typedef struct facts {
     ct_gp *gp;
-    bool factor; /* the file has it */
-    double nlml;
-    column_range *range;
+    bool factor;                    /* the file has it */
+    column_range *range;            /* of each input */
     const ct_gp_numerics *numerics; /* NULL: there are none, and the device says why */
     trend t;
     outliers far;
-    bool sensitive; /* `each` is wanted */
-    sensitivity each;
+    const sensitivity *each; /* NULL: not asked for */
 } facts;
 
-void info_print(const facts *of);
-void info_json(const facts *of, json *j);
+void write_info(writer *w, const facts *of);
 
 #endif

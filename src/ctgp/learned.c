@@ -5,20 +5,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-void model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
+double *model_inputs(ctgp *c, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
-    const size_t rows = (size_t)n * sizeof(double), all = (size_t)d * rows;
-    ct_device *device = ct_gp_device(gp);
-    *x = take(c, n, (size_t)d * sizeof **x, "rows of the model");
-    *y = take(c, n, sizeof **y, "rows of the model");
-    if (!going(c)) return;
-    ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
-    if (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows))
-        fail_device(c, device, NULL);
-    ct_release(X);
-    ct_release(Y);
+    double *x = take(c, ct_gp_points(gp), (size_t)ct_gp_dims(gp) * sizeof *x, "rows of the model");
+    const owned *before = c->owned;
+    ct_tensor *X = new_tensor(c, ct_shape2(ct_gp_points(gp), ct_gp_dims(gp)));
+    check(c, ct_gp_data(gp, X, NULL));
+    read_tensor(c, X, x);
+    give_back(c, before);
+    return x;
+}
+
+double *model_targets(ctgp *c, ct_gp *gp)
+{
+    double *y = take(c, ct_gp_points(gp), sizeof *y, "rows of the model");
+    const owned *before = c->owned;
+    ct_tensor *Y = new_tensor(c, ct_shape1(ct_gp_points(gp)));
+    check(c, ct_gp_data(gp, NULL, Y));
+    read_tensor(c, Y, y);
+    give_back(c, before);
+    return y;
 }
 
 /* -- the rows of the model beside those of a table ------------------------------------------------------- */
@@ -45,24 +51,19 @@ static void find_largest(known *m)
         m->largest[m->d] *= fmax(1, fabs(log(m->largest[m->d])) / 16);
 }
 
-/* Allocates columns and magnitudes. */
-static void known_begin(ctgp *c, known *m, const ct_gp *gp)
+static known known_make(ctgp *c, ct_gp *gp)
 {
-    if (!going(c)) return;
     const int64_t d = ct_gp_dims(gp);
-    *m = (known){ .gp = gp,
-                  .n = ct_gp_points(gp),
-                  .d = d,
-                  .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                  .largest = take(c, d + 1, sizeof *m->largest, "columns"),
-                  .cols = take(c, d + 2, sizeof *m->cols, "columns") };
-}
-
-static void known_read(ctgp *c, known *m, ct_gp *gp)
-{
-    if (!going(c)) return;
-    model_rows(c, gp, &m->x, &m->y);
-    if (going(c)) find_largest(m);
+    known m = { .gp = gp,
+                .n = ct_gp_points(gp),
+                .d = d,
+                .x = model_inputs(c, gp),
+                .y = model_targets(c, gp),
+                .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
+                .largest = take(c, d + 1, sizeof *m.largest, "columns"),
+                .cols = take(c, d + 2, sizeof *m.cols, "columns") };
+    find_largest(&m);
+    return m;
 }
 
 static double value_of(const known *m, int64_t i, int64_t j)
@@ -82,31 +83,22 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 
 /* -- in the model's order -------------------------------------------------------------------------------- */
 
-/* Keeps the chosen rows that are the model's, which are in the same order. */
-static void match(ctgp *c, frame *f, const known *m)
+frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 {
-    if (!going(c)) return;
+    const known m = known_make(c, gp);
+    frame f = frame_model(c, gp, t, m.cols);
+    frame_column(c, &f, ct_gp_output(gp)->name);
+    frame_complete(c, &f, m.cols, m.d + 1);
     int64_t found = 0;
-    for (int64_t k = 0; k < f->n_rows && found < m->n; k++)
-        if (is_row(m, f, k, found)) f->rows[found++] = f->rows[k];
-    f->n_rows = found;
-    if (found == m->n) return;
-    fail(c, CODE_DATA,
-         "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
-         "in its place",
-         f->path, (long long)found + 1, (long long)m->n);
-}
-
-void frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
-{
-    if (!going(c)) return;
-    known m;
-    known_begin(c, &m, gp);
-    frame_model(c, f, gp, t, how, m.cols);
-    frame_needs(c, f, ct_gp_output(gp)->name);
-    frame_complete(c, f, m.cols, m.d + 1);
-    known_read(c, &m, gp);
-    match(c, f, &m);
+    for (int64_t k = 0; k < f.n_rows && found < m.n; k++)
+        if (is_row(&m, &f, k, found)) f.rows[found++] = f.rows[k];
+    f.n_rows = found;
+    if (found < m.n)
+        fail(c, CODE_DATA,
+             "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
+             "in its place",
+             f.path, (long long)found + 1, (long long)m.n);
+    return f;
 }
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
@@ -177,22 +169,17 @@ static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
         if (fates[k] == ROW_UNSEEN) fates[k] = ROW_HELD;
 }
 
-void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
+fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const ct_gp_options o = ct_gp_get_options(gp);
-    const char *noise = noise_column(o.noise, noise_name(gp));
-    known m;
-    known_begin(c, &m, gp);
-    if (!going(c)) return;
-    keyed *sorted = take(c, m.n, sizeof *sorted, "rows");
-    *fates = take(c, f->n_rows, sizeof **fates, "rows"); /* ROW_UNSEEN */
-    for (int64_t j = 0; j <= m.d && going(c); j++)
-        m.cols[j] = ct_table_find(f->table, (j < m.d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
-    if (going(c) && m.cols[m.d] >= 0) {
-        known_read(c, &m, gp);
-        m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
-        if (going(c)) mark_learned(f, &m, sorted, *fates);
-        if (going(c)) mark_held(f, &m, o.rows_of_table, *fates);
-    }
+    fate *fates = take(c, f->n_rows, sizeof *fates, "rows"); /* ROW_UNSEEN */
+    const int64_t target = ct_table_find(f->table, ct_gp_output(gp)->name);
+    if (target < 0) return fates;
+    const char *noise = noise_column(noise_of(gp));
+    known m = known_make(c, gp);
+    for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
+    m.cols[m.d] = target;
+    m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
+    mark_learned(f, &m, take(c, m.n, sizeof(keyed), "rows"), fates);
+    mark_held(f, &m, ct_gp_get_options(gp).rows_of_table, fates);
+    return fates;
 }

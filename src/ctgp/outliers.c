@@ -13,45 +13,35 @@ static int by_size(const void *a, const void *b)
                                   : (x->place > y->place) - (x->place < y->place);
 }
 
-void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f)
+outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
 {
-    if (!going(c)) return;
     left_out l;
     const ct_status known = left_out_read(c, &l, gp, NULL);
-    if (known == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
-    *o =
-        (outliers){ .count = -1, .list = take(c, l.n, sizeof *o->list, "rows"), .where = f ? "line" : "row" };
-    if (!going(c) || known) return;
-    o->count = 0;
-    for (int64_t i = 0; i < l.n; i++) {
+    if (known == CT_ENOMEM) fail_device(c);
+    outliers o = { .count = known ? -1 : 0,
+                   .list = take(c, l.n, sizeof *o.list, "rows"),
+                   .where = f ? "line" : "row" };
+    for (int64_t i = 0; i < l.n && !known; i++) {
         const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
-        if (l.sigmas[i] > FAR) o->list[o->count++] = (outlier){ place, l.sigmas[i] };
+        if (l.sigmas[i] > FAR) o.list[o.count++] = (outlier){ place, l.sigmas[i] };
     }
-    qsort(o->list, (size_t)o->count, sizeof *o->list, by_size);
+    if (!known) qsort(o.list, (size_t)o.count, sizeof *o.list, by_size);
+    return o;
 }
 
-void print_outliers(const outliers *o, const char *heading)
+void write_outliers(writer *w, const outliers *o, const char *heading)
 {
-    if (o->count <= 0) return;
-    fputs(heading, stdout);
-    for (int64_t i = 0; i < o->count && i < SHOWN; i++)
-        printf("%s%s %lld (%.1f)", i ? ", " : "", o->where, (long long)o->list[i].place, o->list[i].sigmas);
-    if (o->count > SHOWN) printf(" and %lld more", (long long)o->count - SHOWN);
-    printf(": standard deviations from what the other rows predict\n");
-}
-
-void json_outliers(json *j, const outliers *o)
-{
-    if (o->count < 0) {
-        json_string(j, "outliers", NULL);
-        return;
-    }
-    json_open(j, "outliers", '[');
-    for (int64_t i = 0; i < o->count; i++) {
-        json_open(j, NULL, '{');
-        json_whole(j, o->where, o->list[i].place);
-        json_print(j, "sigmas", "%.3g", o->list[i].sigmas);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
+    char place[32], more[64];
+    const int64_t shown = w->json || o->count < SHOWN ? o->count : SHOWN;
+    if (o->count < 0) WRITE(w, field_word("outliers", NULL, NULL));
+    if (o->count < 0 || (!o->count && !w->json)) return;
+    WRITE(w, field_begin("outliers", '[', heading));
+    snprintf(place, sizeof place, "%s %%.0f", o->where);
+    for (int64_t i = 0; i < shown; i++)
+        WRITE(w, field_begin(NULL, '{', i ? ", " : NULL),
+              field_number(o->where, place, (double)o->list[i].place),
+              field_number("sigmas", " (%.1f)", o->list[i].sigmas), field_end('}', NULL));
+    snprintf(more, sizeof more, " and %lld more", (long long)(o->count - shown));
+    WRITE(w, field_text("%s", shown < o->count ? more : NULL),
+          field_end(']', ": standard deviations from what the other rows predict\n"));
 }

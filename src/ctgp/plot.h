@@ -16,8 +16,8 @@ void quote_tic(FILE *out, const char *text);
 void shorten(char *text, size_t most);
 /* `below` (may be empty) stands below the title. If panels > 1, that many lie beside and below each other. */
 void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels);
-/* Runs gnuplot on a script. *picture is what it writes; free it in any case. */
-void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes);
+/* Runs gnuplot on a script, and returns the picture that it writes. */
+memory_file *run_gnuplot(ctgp *c, const memory_file *script);
 
 /* -- plot_axis.c -- */
 
@@ -52,7 +52,7 @@ typedef struct points {
 } points;
 
 /* All values NaN. */
-void points_make(ctgp *c, points *q, int64_t n, const fate *fates);
+points points_make(ctgp *c, int64_t n, const fate *fates);
 /* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
 /* How many of the blocks have points, and so a line in the key. */
@@ -70,7 +70,7 @@ typedef struct band {
 } band;
 
 /* Room for n. */
-void band_allocate(ctgp *c, band *b, int64_t n);
+band band_make(ctgp *c, int64_t n);
 /* Fills n places from `from` on, at points x (n, d), with the noise or without. */
 void band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
 /* "median" if the target is transformed, else "mean". */

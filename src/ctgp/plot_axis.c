@@ -75,13 +75,10 @@ static double round_number(const axis *a)
 void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
                 const char *suffix)
 {
-    if (!going(c)) return;
     double length = a->hi - a->lo, power = pow(10, floor(log10(length / most))),
            steps = length / most / power;
-    if (!isfinite(length)) {
+    if (!isfinite(length))
         fail(c, CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
-        return;
-    }
     double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
     double base = fmax(fabs(a->lo), fabs(a->hi)) >= 1e6 * power ? round_number(a) : 0;
     double from = a->lo - base, to = a->hi - base;
@@ -175,7 +172,6 @@ static void write_levels(FILE *script, const axis *a, int most, const ct_column 
 
 void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column)
 {
-    if (!going(c)) return;
     const bool time = column->kind == CT_COLUMN_TIME && a->lo >= first_day && a->hi <= last_day &&
                       a->hi - a->lo > 4.0 / 86400;
     if (column->kind == CT_COLUMN_CATEGORY) {
@@ -184,11 +180,9 @@ void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);
     } else {
-        {
-            write_axis(c, script, 'x', a, most, column->name,
-                       column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
-            return;
-        }
+        const char *suffix = column->kind == CT_COLUMN_TIME ? ", days since 1970" : "";
+        write_axis(c, script, 'x', a, most, column->name, suffix);
+        return;
     }
     write_label(script, 'x', most, column->name, "");
 }

@@ -35,40 +35,37 @@ static double finest_step(const ct_gp *gp)
     return step;
 }
 
-static void curve_allocate(ctgp *c, curve *of, int64_t n)
+static curve curve_allocate(ctgp *c, int64_t n)
 {
-    if (!going(c)) return;
-    of->n = n;
-    of->x = take(c, n, sizeof *of->x, "points of a curve");
-    band_allocate(c, &of->y, n);
+    return (curve){ .n = n, .x = take(c, n, sizeof(double), "points of a curve"), .y = band_make(c, n) };
 }
 
-static void curve_levels(ctgp *c, curve *of, const ct_column *category)
+/* A point for each level. */
+static curve curve_levels(ctgp *c, const ct_column *category)
 {
-    if (!going(c)) return;
-    curve_allocate(c, of, category->n_levels);
-    for (int64_t i = 0; i < of->n && going(c); i++) of->x[i] = (double)i;
+    const curve of = curve_allocate(c, category->n_levels);
+    for (int64_t i = 0; i < of.n; i++) of.x[i] = (double)i;
+    return of;
 }
 
 /* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
  * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
  * may reach them by spikes. */
-static void curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p,
-                        int64_t x_col)
+static curve curve_place(ctgp *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
-    if (!going(c)) return;
-    double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
-    bool regular = wanted <= MOST;
-    int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
-    curve_allocate(c, of, regular ? n : n + p->data.n_rows);
-    if (!going(c)) return;
-    for (int64_t i = 0; i < of->n; i++) {
-        double at = (double)i;
-        of->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
-                   : regular ? x->lo + length * at / (double)(n - 1)
-                             : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
+    const double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1,
+                 turn = (sqrt(5) - 1) / 2;
+    const bool regular = wanted <= MOST;
+    const int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
+    const curve of = curve_allocate(c, regular ? n : n + p->data.n_rows);
+    for (int64_t i = 0; i < of.n; i++) {
+        const double at = (double)i;
+        of.x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
+                  : regular ? x->lo + length * at / (double)(n - 1)
+                            : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
     }
-    if (!regular) qsort(of->x, (size_t)of->n, sizeof *of->x, ascending);
+    if (!regular) qsort(of.x, (size_t)of.n, sizeof *of.x, ascending);
+    return of;
 }
 
 /* Writes for each column of the picture its highest and lowest middle, in their order, and the band's
@@ -120,28 +117,13 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
     fputs("\n", script);
 }
 
-/* The points of the curve, or one for each level. */
-static void curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
-{
-    if (!going(c)) return;
-    const ct_column *input = ct_gp_input(gp, 0);
-    if (input->kind == CT_COLUMN_CATEGORY)
-        curve_levels(c, of, input);
-    else
-        curve_place(c, of, gp, x, p, x_col);
-    band_predict(c, &of->y, 0, gp, of->n, of->x, true);
-}
-
 void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
-    if (!going(c)) return;
     const ct_column *input = ct_gp_input(gp, 0);
     const int64_t x_col = ct_table_find(p->data.table, input->name);
     axis x = empty_axis, y = empty_axis;
-    points q;
-    curve line = { 0 };
-    points_make(c, &q, p->data.n_rows, fates);
-    for (int64_t i = 0; i < q.n && going(c); i++) {
+    const points q = points_make(c, p->data.n_rows, fates);
+    for (int64_t i = 0; i < q.n; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.low[i] = q.high[i] = q.y[i];
@@ -150,11 +132,12 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
     }
     x = column_axis(input, x.lo, x.hi);
     write_column_axis(c, script, &x, 7, input);
-    curve_make(c, &line, gp, &x, p, x_col);
-    for (int64_t i = 0; i < line.n && going(c); i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
+    const curve line =
+        input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, &x, p, x_col);
+    band_predict(c, &line.y, 0, gp, line.n, line.x, true);
+    for (int64_t i = 0; i < line.n; i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
     write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
-    if (!going(c)) return;
     curve_write(script, &line, &x, &y);
     points_write(script, &q, &x, &y);
     write_plot(script, gp, &q);

@@ -33,15 +33,12 @@ static double most_frequent(const double *values, int64_t n)
 
 static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
 {
-    if (!going(c)) return;
     const int64_t rows = p->data.n_rows;
-    double *values = take(c, rows, sizeof *values, "values");
-    if (!values) return;
-    e->n = 0;
     for (int64_t j = 0; j < e->d; j++) {
         const ct_column *input = ct_gp_input(gp, j);
         const int64_t col = ct_table_find(p->data.table, input->name);
-        for (int64_t i = 0; i < rows; i++) values[i] = ct_table_at(p->data.table, p->data.rows[i], col);
+        const owned *before = c->owned;
+        double *values = frame_values(c, &p->data, &col, 1);
         qsort(values, (size_t)rows, sizeof *values, ascending);
         const bool category = input->kind == CT_COLUMN_CATEGORY;
         e->inputs[j] = (effect){
@@ -54,6 +51,7 @@ static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
                                : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2],
         };
         e->n += e->inputs[j].n;
+        give_back(c, before);
     }
 }
 
@@ -68,28 +66,26 @@ static double place(const effect *f, bool category, int64_t i)
 
 static void predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
 {
-    if (!going(c)) return;
     const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
     double *x = take(c, f->n, (size_t)e->d * sizeof *x, "points of an effect"); /* (n, d) */
-    if (!x) return;
     for (int64_t i = 0; i < f->n; i++) {
         for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
         x[i * e->d + f->input] = place(f, category, i);
     }
     band_predict(c, &e->y, f->from, gp, f->n, x, false);
     axis range = empty_axis;
-    for (int64_t i = 0; i < f->n && going(c); i++) cover(&range, e->y.middle[f->from + i]);
+    for (int64_t i = 0; i < f->n; i++) cover(&range, e->y.middle[f->from + i]);
     f->range = range.hi - range.lo;
 }
 
-static void effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
+static effects effects_make(ctgp *c, ct_gp *gp, const prediction *p)
 {
-    if (!going(c)) return;
-    *e = (effects){ .d = ct_gp_dims(gp) };
-    e->inputs = take(c, e->d, sizeof *e->inputs, "effects");
-    summarise(c, e, gp, p);
-    band_allocate(c, &e->y, e->n);
-    for (int64_t j = 0; j < e->d && going(c); j++) predict_effect(c, e, gp, e->inputs + j);
+    const int64_t d = ct_gp_dims(gp);
+    effects e = { .d = d, .inputs = take(c, d, sizeof *e.inputs, "effects") };
+    summarise(c, &e, gp, p);
+    e.y = band_make(c, e.n);
+    for (int64_t j = 0; j < d; j++) predict_effect(c, &e, gp, &e.inputs[j]);
+    return e;
 }
 
 /* The widest first. */
@@ -108,11 +104,9 @@ static int by_input(const void *a, const void *b)
 static void write_effect(ctgp *c, FILE *script, const effects *e, const effect *f, const ct_column *input,
                          const axis *y)
 {
-    if (!going(c)) return;
     const bool category = input->kind == CT_COLUMN_CATEGORY;
     const axis x = column_axis(input, f->lo, f->hi);
     write_column_axis(c, script, &x, 4, input);
-    if (!going(c)) return;
     fputs("$effect << EOD\n", script);
     for (int64_t i = 0; i < f->n; i++) {
         const int64_t k = f->from + i;
@@ -129,20 +123,16 @@ static void write_effect(ctgp *c, FILE *script, const effects *e, const effect *
 /* All panels have one y axis. */
 void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
 {
-    if (!going(c)) return;
-    effects e;
-    axis y = empty_axis;
-    effects_make(c, &e, gp, p);
+    const effects e = effects_make(c, gp, p);
     const int64_t shown = e.d < MOST_EFFECTS ? e.d : MOST_EFFECTS;
-    if (going(c)) {
-        qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
-        qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
-        for (int64_t i = 0; i < e.n; i++) cover(&y, e.y.low[i]), cover(&y, e.y.high[i]);
-        widen(&y, 0.03, 0.03);
-        char suffix[32];
-        snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
-        write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
-    }
-    for (int64_t j = 0; j < shown && going(c); j++)
-        write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
+    axis y = empty_axis;
+    char suffix[32];
+    qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
+    qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
+    for (int64_t i = 0; i < e.n; i++) cover(&y, e.y.low[i]), cover(&y, e.y.high[i]);
+    widen(&y, 0.03, 0.03);
+    snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
+    write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
+    for (int64_t j = 0; j < shown; j++)
+        write_effect(c, script, &e, &e.inputs[j], ct_gp_input(gp, e.inputs[j].input), &y);
 }

@@ -7,7 +7,6 @@
 /* Predicted against observed, with 95 % bars. */
 static void write_observed(ctgp *c, FILE *script, const char *name, const points *q)
 {
-    if (!going(c)) return;
     axis x = empty_axis, y;
     for (int64_t i = 0; i < q->n; i++)
         if (isfinite(q->x[i])) cover(&x, q->x[i]), cover(&x, q->low[i]), cover(&x, q->high[i]);
@@ -16,7 +15,6 @@ static void write_observed(ctgp *c, FILE *script, const char *name, const points
     widen(&y, 0.03, 0.2); /* above is the key */
     write_axis(c, script, 'x', &x, 4, name, ", observed");
     write_axis(c, script, 'y', &y, 6, name, ", predicted with 95 %");
-    if (!going(c)) return;
     points_write(script, q, &x, &y);
     fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, x.lo), share(&y, x.hi));
     fputs("plot $exact with lines lw 1 dt 2 lc rgb '#808080' notitle", script);
@@ -27,7 +25,6 @@ static void write_observed(ctgp *c, FILE *script, const char *name, const points
 /* Observed minus predicted, against predicted. */
 static void write_residuals(ctgp *c, FILE *script, const char *name, points *q)
 {
-    if (!going(c)) return;
     axis x = empty_axis, y = { 0, 0 };
     for (int64_t i = 0; i < q->n; i++) {
         const double residual = q->x[i] - q->y[i];
@@ -38,7 +35,6 @@ static void write_residuals(ctgp *c, FILE *script, const char *name, points *q)
     widen(&y, 0.05, 0.05);
     write_axis(c, script, 'x', &x, 4, name, ", predicted");
     write_axis(c, script, 'y', &y, 6, name, ", residual");
-    if (!going(c)) return;
     points_write(script, q, &x, &y);
     fprintf(script, "$exact << EOD\n0 %.17g\n1 %.17g\nEOD\n", share(&y, 0), share(&y, 0));
     fputs("plot $exact with lines lw 1 dt 2 lc rgb '#808080' notitle", script);
@@ -48,12 +44,10 @@ static void write_residuals(ctgp *c, FILE *script, const char *name, points *q)
 
 void write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
-    if (!going(c)) return;
     const char *name = ct_gp_output(gp)->name;
-    points q;
+    points q = points_make(c, p->data.n_rows, fates);
     bool any = false;
-    points_make(c, &q, p->data.n_rows, fates);
-    for (int64_t i = 0; i < q.n && going(c) && p->target >= 0; i++) {
+    for (int64_t i = 0; i < q.n && p->target >= 0; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.y[i] = prediction_quantile(p, i, 0);
         q.low[i] = prediction_quantile(p, i, -Z95), q.high[i] = prediction_quantile(p, i, Z95);

@@ -157,7 +157,6 @@ static int on_step(void *context, const ct_fit_progress *p)
 
 void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models)
 {
-    if (!going(c)) return;
     const int starts = how->restarts + 1;
     *w = (watch){ .most = most,
                   .end = most.seconds ? now() + (double)most.seconds : 0,
@@ -168,7 +167,6 @@ void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct
                   .steps = usual_steps(how),
                   .starts = starts,
                   .iteration = take(c, (int64_t)models * starts, sizeof *w->iteration, "starts") };
-    if (!going(c)) return;
     how->progress = on_step;
     how->context = w;
     catch_signals();

@@ -11,7 +11,7 @@
 /* Further starts of a search whose period has no start. */
 enum { PERIOD_RESTARTS = 4 };
 
-static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
+_Noreturn static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
 {
     char list[1024] = "";
     for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
@@ -27,17 +27,16 @@ static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
 
 void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
 {
-    if (!going(c)) return;
     if (!name) return;
     how->season = CT_GP_SEASON_NONE;
     if (!strcmp(name, "none")) return;
     int64_t j = input_of(name, inputs, d);
-    char **names = NULL; /* in quotes, as option_name writes it */
-    const int64_t n = j == d ? split_names(c, name, &names) : 0;
-    if (n == 1) j = input_of(names[0], inputs, d);
-    if (j == d)
-        no_feature(c, name, inputs, d);
-    else if (inputs[j].kind == CT_COLUMN_CATEGORY)
+    if (j == d) { /* in quotes, as option_name writes it */
+        const name_list list = split_names(c, name);
+        if (list.n == 1) j = input_of(list.name[0], inputs, d);
+    }
+    if (j == d) no_feature(c, name, inputs, d);
+    if (inputs[j].kind == CT_COLUMN_CATEGORY)
         fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
     how->season = CT_GP_SEASON_OF_COLUMN;
     how->season_column = j;
@@ -98,17 +97,14 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     if (!count && asked) note("%s: no season is found", column->name);
 }
 
-void json_seasons(json *j, const ct_season *season, int count)
+void write_seasons(writer *w, const ct_season *season, int count)
 {
-    json_open(j, "seasons", '[');
-    for (int i = 0; i < count; i++) {
-        json_open(j, NULL, '{');
-        json_number(j, "period", season[i].period);
-        json_number(j, "power", season[i].power);
-        json_number(j, "false_alarm", season[i].false_alarm);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
+    WRITE(w, field_begin("seasons", '[', NULL));
+    for (int i = 0; i < count; i++)
+        WRITE(w, field_begin(NULL, '{', NULL), field_number("period", NULL, season[i].period),
+              field_number("power", NULL, season[i].power),
+              field_number("false_alarm", NULL, season[i].false_alarm), field_end('}', NULL));
+    WRITE(w, field_end(']', NULL));
 }
 
 /* The only input, or the only time among several; else -1. */

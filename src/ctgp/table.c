@@ -2,7 +2,6 @@
 #include "frame.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool is_standard(const char *path) { return !strcmp(path, "-"); }
@@ -50,19 +49,17 @@ static void print_table(FILE *to, const text_columns *k, const double *values, i
     }
 }
 
-void file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size)
+void file_write(ctgp *c, const char *path, const void *data, size_t size)
 {
-    if (!going(c)) return;
     signals_hold(path);
-    const ct_status status = ct_bytes_save(device, path, data, size);
+    const ct_status status = ct_bytes_save(c->device, path, data, size);
     signals_release();
-    if (status) fail_device(c, device, NULL);
+    check(c, status);
 }
 
-void table_write(ctgp *c, ct_device *device, const text_columns *k, const double *values, int64_t rows,
-                 int64_t cols, const char *const *names, const char *out)
+void table_write(ctgp *c, const text_columns *k, const double *values, int64_t rows, int64_t cols,
+                 const char *const *names, const char *out)
 {
-    if (!going(c)) return;
     const text_columns none = { 0 };
     if (ct_comm_rank(many())) return; /* process 0 writes */
     if (!k) k = &none;
@@ -70,15 +67,8 @@ void table_write(ctgp *c, ct_device *device, const text_columns *k, const double
         print_table(stdout, k, values, rows, cols, names);
         return;
     }
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to) print_table(to, k, values, rows, cols, names);
-    bool whole = to && !ferror(to);
-    if (to && fclose(to)) whole = false;
-    if (!whole)
-        fail(c, CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows);
-    else
-        file_write(c, device, out, text, size);
-    free(text);
+    memory_file *m = memory_open(c, "the table");
+    print_table(m->to, k, values, rows, cols, names);
+    memory_end(c, m, "the table");
+    file_write(c, out, m->text, m->size);
 }

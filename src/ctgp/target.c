@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-void transform_settings(ctgp *c, const char *text, ct_transform_kind *kind)
-{
-    static const char *const kinds[] = { "none", "log", "logit", "sqrt" };
-    int k = 0;
-    parse_choice(c, "--transform", text, kinds, 4, &k);
-    *kind = (ct_transform_kind)k;
-}
-
 ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype)
 {
     return frame_tensor(c, f, &col, 1, kind ? CT_F64 : dtype);
@@ -29,7 +21,6 @@ const char *target_text(const ct_gp *gp, char *text, size_t size)
 
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
 {
-    if (!going(c)) return;
     char number[CT_NUMBER_TEXT];
     double low = INFINITY, high = -INFINITY;
     int64_t bad = -1;

@@ -13,14 +13,13 @@ void read_mean(const char *text, ct_gp_options *options)
     if (options->mean == CT_MEAN_BASIS) options->basis = text;
 }
 
-void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d)
+void check_mean(ctgp *c, const ct_gp_options *options, int64_t d)
 {
-    if (!going(c)) return;
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *text = options->basis;
     if (!text || text[strspn(text, letters)]) return;
     for (int64_t j = 0; j < d; j++)
-        if (!strcmp(inputs[j].name, text)) return;
+        if (!strcmp(options->inputs[j].name, text)) return;
     fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name", text);
 }
 
@@ -36,34 +35,26 @@ const char *mean_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
-void read_trend(ctgp *c, ct_gp *gp, trend *t)
+trend read_trend(ctgp *c, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const ct_status s = ct_gp_functions(gp) ? ct_gp_coefficients(gp, t->value, t->error) : CT_OK;
-    t->count = s ? 0 : ct_gp_functions(gp);
-    if (s == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
+    trend t = { .count = ct_gp_functions(gp) };
+    const ct_status s = t.count ? ct_gp_coefficients(gp, t.value, t.error) : CT_OK;
+    if (s == CT_ENOMEM) fail_device(c);
+    if (s) t.count = 0;
+    return t;
 }
 
-void print_trend(const ct_gp *gp, const trend *t)
+void write_trend(writer *w, const ct_gp *gp, const trend *t)
 {
     char name[256];
-    if (t->count) printf("coefficients of the mean, integrated out, and their standard errors:\n");
+    WRITE(w, field_begin("coefficients", '{',
+                         t->count ? "coefficients of the mean, integrated out, and their standard errors:\n"
+                                  : NULL));
     for (int64_t i = 0; i < t->count; i++) {
         ct_gp_function(gp, i, name, sizeof name);
-        say_line("  %-28s %-12.6g +- %.3g", name, t->value[i], t->error[i]);
+        WRITE(w, field_label(name), field_begin(name, '{', NULL),
+              field_number("value", "%-12.6g ", t->value[i]), field_number("error", "+- %.3g\n", t->error[i]),
+              field_end('}', NULL));
     }
-}
-
-void json_trend(json *j, const ct_gp *gp, const trend *t)
-{
-    char name[256];
-    json_open(j, "coefficients", '{');
-    for (int64_t i = 0; i < t->count; i++) {
-        ct_gp_function(gp, i, name, sizeof name);
-        json_open(j, name, '{');
-        json_number(j, "value", t->value[i]);
-        json_number(j, "error", t->error[i]);
-        json_close(j, '}');
-    }
-    json_close(j, '}');
+    WRITE(w, field_end('}', NULL));
 }

@@ -1,7 +1,35 @@
-/* What the kernels of levels have learned, by the names of the levels. */
+/* The parameters of a model, and what those of levels mean. */
 #include "ctgp.h"
 
 #include <math.h>
+
+/* With its unit where that is a time: "22.06 days". */
+static const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])
+{
+    const ct_column *c = p->unit == CT_UNIT_INPUT ? ct_gp_input(gp, p->column) : NULL;
+    snprintf(text, 64, "%.6g%s", p->value, c && c->kind == CT_COLUMN_TIME ? " days" : "");
+    return text;
+}
+
+void write_parameters(writer *w, const ct_gp *gp, bool priors)
+{
+    char value[64], prior[96];
+    WRITE(w, field_begin("parameters", '{', NULL));
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        snprintf(prior, sizeof prior, "prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a,
+                 p->prior.b);
+        WRITE(w, field_label(p->name),
+              field_shown(p->name, priors ? "%-12s" : "%s", p->value, value_text(gp, p, value)),
+              field_text("  %s", p->fixed                  ? "(fixed)"
+                                 : priors && p->prior.kind ? prior
+                                                           : NULL),
+              field_text("\n", ""));
+    }
+    WRITE(w, field_end('}', NULL));
+}
+
+/* -- levels, by their names ------------------------------------------------------------------------------ */
 
 enum { MOST = 12 }; /* levels shown */
 
@@ -18,7 +46,8 @@ static double covariance(const ct_gp *gp, const ct_cov_node *n, int a, int b)
 
 static void print_node(const ct_gp *gp, const ct_cov_node *n, const ct_column *column)
 {
-    say_line("levels of %s, by index: standard deviation, and correlation with each before it", column->name);
+    say(stdout, "levels of %s, by index: standard deviation, and correlation with each before it\n",
+        column->name);
     for (int a = 0; a < n->levels && a < MOST; a++) {
         char number[32];
         const double own = covariance(gp, n, a, a);
