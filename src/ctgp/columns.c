@@ -94,19 +94,15 @@ picks frame_pick(ctgp *c, const frame *f, const char *text)
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
-text_columns frame_keep(ctgp *c, const frame *f, const char *list)
+void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to)
 {
     const picks p = frame_pick(c, f, list);
-    const int64_t rows = ct_table_rows(f->table), n = p.n;
-    const text_columns k = { .n = n,
-                             .names = take(c, n, sizeof *k.names, "columns to keep"),
-                             .texts = take(c, rows, (size_t)n * sizeof *k.texts, "rows to keep") };
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = 0; j < p.n; j++) {
         const int64_t col = p.at[j].col;
-        k.names[j] = col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, col);
-        for (int64_t i = 0; i < rows; i++) k.texts[i * n + j] = ct_table_text(f->table, i, col);
+        const char *name = col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, col);
         for (int64_t i = 0; i < j; i++)
-            if (p.at[i].col == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k.names[j]);
+            if (p.at[i].col == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", name);
+        const char **texts = sheet_texts(c, to, name);
+        for (int64_t i = 0; i < to->rows; i++) texts[i] = ct_table_text(f->table, i, col);
     }
-    return k;
 }

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A model, and its losses in n rows: squared error and minus the log density; NaN where there is none. */
+/* A model, and its losses in n rows. */
 typedef struct side {
     model_file m;
     ct_gp *gp;
     int64_t n;
-    double *square, *nlpd;
+    row_loss *loss;
 } side;
 
 /* The differences B - A over the rows. */
@@ -18,46 +18,32 @@ typedef struct difference {
 } difference;
 
 typedef struct verdict {
-    int64_t n;
-    double rmse[2], nlpd[2];
+    score of[2];
     difference square, density;
 } verdict;
 
 /* -- the losses ------------------------------------------------------------------------------------------ */
 
-static void make_room(ctgp *c, side *s, int64_t n)
-{
-    s->n = n;
-    s->square = take(c, n, sizeof *s->square, "rows");
-    s->nlpd = take(c, n, sizeof *s->nlpd, "rows");
-}
-
-/* The losses in all rows of a table, where no input and no target is missing. */
+/* The losses in all rows of a table. */
 static void losses_in_table(ctgp *c, side *s, const char *path)
 {
     source *t = source_open(c, path);
     const prediction p = prediction_make(c, s->gp, t);
     source_close(c, t);
     frame_column(c, &p.data, ct_gp_output(s->gp)->name);
-    make_room(c, s, ct_table_rows(p.data.table));
-    double *square = take(c, p.data.n_rows, 2 * sizeof *square, "rows"), *nlpd = square + p.data.n_rows;
-    prediction_losses(&p, square, nlpd);
-    for (int64_t i = 0; i < s->n; i++) s->square[i] = s->nlpd[i] = NAN;
-    for (int64_t k = 0; k < p.data.n_rows; k++) {
-        s->square[p.data.rows[k]] = square[k];
-        s->nlpd[p.data.rows[k]] = nlpd[k];
-    }
+    const row_loss *chosen = prediction_losses(c, &p);
+    s->n = ct_table_rows(p.data.table);
+    s->loss = take(c, s->n, sizeof *s->loss, "rows");
+    for (int64_t i = 0; i < s->n; i++) s->loss[i] = no_loss;
+    for (int64_t k = 0; k < p.data.n_rows; k++) s->loss[p.data.rows[k]] = chosen[k];
 }
 
 /* The losses in the rows that the model has learned, each predicted from all others. */
 static void losses_left_out(ctgp *c, side *s)
 {
     const left_out l = left_out_make(c, s->gp, NULL);
-    make_room(c, s, l.n);
-    for (int64_t i = 0; i < s->n; i++) {
-        s->square[i] = l.square[i];
-        s->nlpd[i] = -l.rows[3 * i + 2];
-    }
+    s->n = l.n;
+    s->loss = l.loss;
 }
 
 /* Whether both models have learned the same targets, in the same order. */
@@ -76,33 +62,31 @@ static bool have_same_targets(ctgp *c, const side *a, const side *b)
 
 /* -- the comparison -------------------------------------------------------------------------------------- */
 
-static difference difference_of(const double *a, const double *b, int64_t n)
+/* Of the values, NaN for rows that do not count. */
+static difference difference_of(const double *d, int64_t n)
 {
     double count = 0, mean = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (isnan(a[i]) || isnan(b[i])) continue;
-        const double d = b[i] - a[i], step = d - mean;
+        if (isnan(d[i])) continue;
+        const double step = d[i] - mean;
         mean += step / ++count;
-        squares += step * (d - mean);
+        squares += step * (d[i] - mean);
     }
     return (difference){ mean, count > 1 ? sqrt(squares / (count - 1) / count) : NAN };
 }
 
-static verdict judge(const side *a, const side *b)
+/* Only rows with losses of both count. */
+static verdict judge(ctgp *c, side *a, side *b)
 {
-    verdict v = { .square = difference_of(a->square, b->square, a->n),
-                  .density = difference_of(a->nlpd, b->nlpd, a->n) };
+    double *square = take(c, a->n, sizeof *square, "rows"), *nlpd = take(c, a->n, sizeof *nlpd, "rows");
     for (int64_t i = 0; i < a->n; i++) {
-        if (isnan(a->square[i]) || isnan(b->square[i])) continue;
-        v.n++;
-        v.rmse[0] += a->square[i], v.rmse[1] += b->square[i];
-        v.nlpd[0] += a->nlpd[i], v.nlpd[1] += b->nlpd[i];
+        square[i] = b->loss[i].square - a->loss[i].square;
+        nlpd[i] = b->loss[i].nlpd - a->loss[i].nlpd;
+        if (isnan(square[i])) a->loss[i] = b->loss[i] = no_loss;
     }
-    for (int k = 0; k < 2; k++) {
-        v.rmse[k] = sqrt(v.rmse[k] / (double)v.n);
-        v.nlpd[k] /= (double)v.n;
-    }
-    return v;
+    return (verdict){ .of = { score_of(a->loss, a->n), score_of(b->loss, b->n) },
+                      .square = difference_of(square, a->n),
+                      .density = difference_of(nlpd, a->n) };
 }
 
 /* -1: A is better by two standard errors; 1: B is; 0: neither. */
@@ -137,13 +121,13 @@ static void write_difference(writer *w, const char *name, const char *text, diff
 static void write_verdict(writer *w, const verdict *v, const char *const names[2], bool left_out_rows)
 {
     char rows[32];
-    snprintf(rows, sizeof rows, "%lld", (long long)v->n);
-    WRITE(w, field_begin(NULL, '{', NULL), field_number("n", NULL, (double)v->n),
+    snprintf(rows, sizeof rows, "%lld", (long long)v->of[0].n);
+    WRITE(w, field_begin(NULL, '{', NULL), field_number("n", NULL, (double)v->of[0].n),
           field_flag("leave_one_out", NULL, left_out_rows),
           field_text("%-28s rmse         nlpd\n", left_out_rows ? "leave-one-out" : ""));
     for (int k = 0; k < 2; k++)
         WRITE(w, field_begin(k ? "B" : "A", '{', NULL), field_word("model", "%-28s ", names[k]),
-              field_number("rmse", "%-12.6g ", v->rmse[k]), field_number("nlpd", "%.6g\n", v->nlpd[k]),
+              field_number("rmse", "%-12.6g ", v->of[k].rmse), field_number("nlpd", "%.6g\n", v->of[k].nlpd),
               field_end('}', NULL));
     write_difference(w, "squared_error", "B minus A per row: squared error ", v->square);
     write_difference(w, "nlpd", ", nlpd ", v->density);
@@ -169,10 +153,10 @@ static void compare(ctgp *c, side *a, side *b, const char *table)
             losses_in_table(c, k ? b : a, table);
         else
             losses_left_out(c, k ? b : a);
-    const verdict v = judge(a, b);
-    if (v.n < 2)
+    const verdict v = judge(c, a, b);
+    if (v.of[0].n < 2)
         fail(c, CODE_DATA, "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
-             table ? table : names[0], (long long)v.n);
+             table ? table : names[0], (long long)v.of[0].n);
     write_verdict(&(writer){ .to = stdout, .json = c->json }, &v, names, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);

@@ -71,5 +71,5 @@ score fit_score(ctgp *c, const learned *t, const held *h, ct_gp *gp)
     ct_tensor *X = frame_tensor(c, &p.data, t->cols, d, ct_gp_dtype(gp));
     ct_tensor *noise = of_noise < 0 ? NULL : frame_noise(c, &p.data, of_noise, noise_of(gp), gp);
     prediction_fill(c, &p, gp, X, noise);
-    return prediction_score(&p);
+    return prediction_score(c, &p);
 }

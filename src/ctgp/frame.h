@@ -31,17 +31,21 @@ bool is_stream(const char *path);
 /* Writes a file whole, or leaves the old one. */
 void file_write(ctgp *c, const char *path, const void *data, size_t size);
 
-/* Columns of text. */
-typedef struct text_columns {
-    int64_t n;
-    const char **names; /* [n]       */
-    const char **texts; /* (rows, n) */
-} text_columns;
+typedef struct sheet_column sheet_column;
 
-/* Writes columns of text (may be NULL), then values (rows, cols), below a header of names; NaN is an empty
- * field. `out`: a file, or "-" for standard output. */
-void table_write(ctgp *c, const text_columns *texts, const double *values, int64_t rows, int64_t cols,
-                 const char *const *names, const char *out);
+/* A table to write. It begins as { .rows = n }, and its columns follow each other as they are added. */
+typedef struct sheet {
+    int64_t rows;
+    sheet_column *first, *last;
+} sheet;
+
+/* Each adds a column and returns its place for values, [rows]: texts, or numbers, which are NaN. A text that is
+ * empty and a NaN are empty fields. Texts come first, and no
+ * column of numbers has the name of one. */
+const char **sheet_texts(ctgp *c, sheet *s, const char *name);
+double *sheet_values(ctgp *c, sheet *s, const char *format, ...) CT_PRINTF(3, 4);
+/* `out`: a file, or "-" for standard output. */
+void sheet_write(ctgp *c, const sheet *s, const char *out);
 
 /* -- data.c: columns and rows of a CSV file -- */
 
@@ -100,9 +104,9 @@ typedef struct picks {
  * [...]; it stands for the columns that fit and are not named before it. */
 picks frame_pick(ctgp *c, const frame *f, const char *text);
 
-/* The texts of the columns that such a list names, in every row; no column for NULL. The table was read with
- * ct_csv_options.texts. */
-text_columns frame_keep(ctgp *c, const frame *f, const char *list);
+/* Adds the columns that such a list names, as they are written in every row; none for NULL. The table was read
+ * with ct_csv_options.texts. */
+void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to);
 
 /* -- folds.c: which rows are left out together -- */
 

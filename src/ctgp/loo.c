@@ -4,16 +4,15 @@
 #include <limits.h>
 #include <math.h>
 
-/* Row i from part: mean and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
- * gives sigmas, as y less the mean would lose digits. */
-static void take_row(left_out *l, int64_t i, ct_transform t, const double part[3], double y)
+/* Row i from mean m and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which gives
+ * sigmas, as y less the mean would lose digits. */
+static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2, double density, double y)
 {
     const double slope = ct_transform_log_slope(t, y);
-    double *row = l->rows + 3 * i, variance;
-    l->sigmas[i] = sqrt(fmax(0, 2 * (slope - part[2]) - log(2 * acos(-1) * part[1])));
-    ct_transform_moments(t, part[0], part[1], &row[0], &variance);
-    row[1] = sqrt(variance), row[2] = part[2];
-    l->square[i] = t.kind ? (y - row[0]) * (y - row[0]) : l->sigmas[i] * l->sigmas[i] * part[1];
+    const double sigmas = sqrt(fmax(0, 2 * (slope - density) - log(2 * acos(-1) * s2)));
+    ct_transform_moments(t, m, s2, &l->mean[i], &l->std[i]);
+    l->std[i] = sqrt(l->std[i]);
+    l->loss[i] = (row_loss){ t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density, sigmas };
 }
 
 ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
@@ -21,16 +20,18 @@ ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
     enum { MEAN, VARIANCE, DENSITY, Y, PARTS };
     const int64_t n = ct_gp_points(gp);
     ct_tensor *part[PARTS];
-    double *x = take(c, n, PARTS * sizeof *x, "predictions"),
-           *rows = take(c, n, 5 * sizeof *rows, "predictions");
-    *l = (left_out){ .n = n, .rows = rows, .square = rows + 3 * n, .sigmas = rows + 4 * n };
+    double *x = take(c, n, PARTS * sizeof *x, "predictions");
+    *l = (left_out){ .n = n,
+                     .mean = take(c, n, sizeof *l->mean, "predictions"),
+                     .std = take(c, n, sizeof *l->std, "predictions"),
+                     .loss = take(c, n, sizeof *l->loss, "predictions") };
     for (int k = 0; k < PARTS; k++) part[k] = new_tensor(c, ct_shape1(n));
     ct_status s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
                        : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
     if (!s) s = ct_gp_data(gp, NULL, part[Y]);
     for (int k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, (size_t)n * sizeof *x);
     for (int64_t i = 0; i < n && !s; i++)
-        take_row(l, i, ct_gp_transform(gp), (double[]){ x[i], x[n + i], x[2 * n + i] }, x[3 * n + i]);
+        take_row(l, i, ct_gp_transform(gp), x[i], x[n + i], x[2 * n + i], x[3 * n + i]);
     return s;
 }
 
@@ -39,7 +40,7 @@ left_out left_out_make(ctgp *c, ct_gp *gp, const int64_t *fold)
     left_out l;
     check(c, left_out_read(c, &l, gp, fold));
     for (int64_t i = 0; i < l.n; i++)
-        if (!isfinite(l.square[i]) || !isfinite(l.rows[3 * i + 1]))
+        if (!isfinite(l.loss[i].square) || !isfinite(l.std[i]))
             fail(c, CODE_NUMERIC,
                  "row %lld of the model: without it the mean of '%s' is beyond the range of numbers, "
                  "as its %s is so uncertain: leave the row out, or fit without --transform",
@@ -67,31 +68,25 @@ static int64_t *choose_folds(ctgp *c, const request *r, const ct_gp *gp, const f
 /* With the table, `f`, its line stands before each row. */
 static void write_rows(ctgp *c, const char *out, const frame *f, const left_out *l)
 {
-    static const char *const columns[] = { "line", "mean", "std", "log_density" };
-    const int first = f ? 0 : 1, cols = 4 - first;
-    double *rows = take(c, l->n, 4 * sizeof *rows, "rows");
+    sheet to = { .rows = l->n };
+    double *line = f ? sheet_values(c, &to, "line") : NULL, *mean = sheet_values(c, &to, "mean"),
+           *std = sheet_values(c, &to, "std"), *density = sheet_values(c, &to, "log_density");
     for (int64_t i = 0; i < l->n; i++) {
-        double *row = rows + i * cols;
-        if (f) row[0] = (double)ct_table_line(f->table, f->rows[i]);
-        for (int k = 0; k < 3; k++) row[1 - first + k] = l->rows[3 * i + k];
+        if (f) line[i] = (double)ct_table_line(f->table, f->rows[i]);
+        mean[i] = l->mean[i], std[i] = l->std[i], density[i] = -l->loss[i].nlpd;
     }
-    table_write(c, NULL, rows, l->n, cols, columns + first, out);
+    sheet_write(c, &to, out);
 }
 
 /* A `target` of NULL is the only one; no `folds` are single rows. */
 static void write_loo(writer *w, const left_out *l, const char *target, int64_t folds, bool optimised)
 {
-    double n = (double)l->n, square = 0, nlpd = 0, covered = 0;
-    for (int64_t i = 0; i < l->n; i++) {
-        square += l->square[i];
-        nlpd -= l->rows[3 * i + 2];
-        covered += l->sigmas[i] <= Z95;
-    }
+    const score s = score_of(l->loss, l->n);
     WRITE(w, field_begin(NULL, '{', NULL), target ? field_word("target", "%s: ", target) : (field){ 0 },
-          field_number("n", "n=%.0f", n),
+          field_number("n", "n=%.0f", (double)s.n),
           folds ? field_number("folds", " folds=%.0f", (double)folds) : (field){ 0 },
-          field_number("rmse", " rmse=%.6g", sqrt(square / n)), field_number("nlpd", " nlpd=%.6g", nlpd / n),
-          field_number("coverage95", " coverage95=%.4g", covered / n),
+          field_number("rmse", " rmse=%.6g", s.rmse), field_number("nlpd", " nlpd=%.6g", s.nlpd),
+          field_number("coverage95", " coverage95=%.4g", s.coverage95),
           field_flag("optimised_on", " (optimised on: new rows do worse)", optimised), field_end('}', "\n"));
 }
 

@@ -1,7 +1,6 @@
 /* A model and its prediction of a table. */
 #include "model.h"
 
-#include <float.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -138,71 +137,4 @@ prediction prediction_make(ctgp *c, ct_gp *gp, source *t)
     if (p.target >= 0) check_target(c, &p.data, p.target, ct_gp_transform(gp).kind);
     prediction_fill(c, &p, gp, X, noise);
     return p;
-}
-
-static double target_at(const prediction *p, int64_t i)
-{
-    return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
-}
-
-/* The standard deviation of the targets' z. */
-static double spread(const prediction *p)
-{
-    double n = 0, mean = 0, squares = 0;
-    for (int64_t i = 0; i < p->data.n_rows; i++) {
-        double y = ct_transform_value(p->transform, target_at(p, i));
-        if (isnan(y)) continue;
-        double step = y - mean;
-        mean += step / ++n;
-        squares += step * (y - mean);
-    }
-    return n > 0 ? sqrt(squares / n) : 0;
-}
-
-/* Adds the losses of chosen row i: nlpd is the mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y);
- * coverage is the share of z within m ± 1.96 s. A variance is the prior's less the data's part, so it is
- * known to a rounding error of the prior's only; s counts as at least `least`. */
-static bool losses_of(const prediction *p, int64_t i, double least, score *s)
-{
-    const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);
-    double mean;
-    if (isnan(y)) return false;
-    prediction_moments(p, i, &mean, NULL);
-    const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
-    const double error = y - mean, z = (of_y - p->mean[i]) / std;
-    s->n++;
-    s->rmse += error * error;
-    s->mae += fabs(error);
-    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z - ct_transform_log_slope(p->transform, y);
-    s->coverage95 += fabs(z) <= Z95;
-    return true;
-}
-
-static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
-
-void prediction_losses(const prediction *p, double *square, double *nlpd)
-{
-    const double least = least_std(p);
-    for (int64_t i = 0; i < p->data.n_rows; i++) {
-        score s = { 0 };
-        const bool known = losses_of(p, i, least, &s);
-        square[i] = known ? s.rmse : NAN;
-        nlpd[i] = known ? s.nlpd : NAN;
-    }
-}
-
-score prediction_score(const prediction *p)
-{
-    score s = { 0 };
-    const double least = least_std(p);
-    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
-    const double n = (double)s.n;
-    return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
-}
-
-void write_score(writer *w, score s)
-{
-    WRITE(w, field_number("n", "n=%.0f", (double)s.n), field_number("rmse", " rmse=%.6g", s.rmse),
-          field_number("mae", " mae=%.6g", s.mae), field_number("nlpd", " nlpd=%.6g", s.nlpd),
-          field_number("coverage95", " coverage95=%.4g", s.coverage95), field_text("\n", ""));
 }

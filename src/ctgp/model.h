@@ -4,6 +4,8 @@
 
 #include "frame.h"
 
+#include <math.h>
+
 /* -- names.c: words for what the library counts -- */
 
 /* "scale * rbf(ard)", ...; into `text`. */
@@ -104,17 +106,28 @@ void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, cons
 void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);
 double prediction_quantile(const prediction *p, int64_t i, double q);
 
+/* -- score.c -- */
+
+/* Of a row: squared error, minus the log density, and how many standard deviations lie between, as z. NaN where the
+ * target has no value. */
+typedef struct row_loss {
+    double square, nlpd, sigmas;
+} row_loss;
+
+static const row_loss no_loss = { NAN, NAN, NAN };
+
 /* Over the rows with a target. */
 typedef struct score {
     int64_t n;
-    double rmse, mae, nlpd, coverage95;
+    double rmse, mae, nlpd, coverage95; /* the share of z within 1.96 standard deviations */
 } score;
 
-score prediction_score(const prediction *p);
+score score_of(const row_loss *l, int64_t rows);
+/* Of each chosen row. */
+row_loss *prediction_losses(ctgp *c, const prediction *p);
+score prediction_score(ctgp *c, const prediction *p);
 /* The line n=20 rmse=0.1 ..., or these fields of JSON. */
 void write_score(writer *w, score s);
-/* Squared error and minus the log density of each chosen row; NaN if the target has no value. */
-void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* 97.5 % quantile of the standard normal */
 #define Z95 1.959963984540054
@@ -143,8 +156,8 @@ fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp);
 
 typedef struct left_out {
     int64_t n;
-    double *rows;            /* (n, 3): mean, standard deviation, log density of y            */
-    double *square, *sigmas; /* [n]: (y - mean)²; how many standard deviations from it, as z */
+    double *mean, *std; /* of y */
+    row_loss *loss;
 } left_out;
 
 /* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. */

@@ -23,7 +23,7 @@ outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
                    .where = f ? "line" : "row" };
     for (int64_t i = 0; i < l.n && !known; i++) {
         const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
-        if (l.sigmas[i] > FAR) o.list[o.count++] = (outlier){ place, l.sigmas[i] };
+        if (l.loss[i].sigmas > FAR) o.list[o.count++] = (outlier){ place, l.loss[i].sigmas };
     }
     if (!known) qsort(o.list, (size_t)o.count, sizeof *o.list, by_size);
     return o;

@@ -24,7 +24,7 @@ static memory_file *write_script(ctgp *c, ct_gp *gp, const char *model, const pr
 {
     char title[512], scores[256] = "";
     memory_file *script = memory_open(c, "the picture");
-    const score s = prediction_score(p);
+    const score s = prediction_score(c, p);
     if (s.n)
         snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
                  s.coverage95);

@@ -38,7 +38,7 @@ static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
 }
 
 typedef struct bands {
-    band *at; /* [n], with room for one more */
+    band *at; /* [n] */
     int64_t n;
 } bands;
 
@@ -57,7 +57,7 @@ static void add_band(ctgp *c, const char *flag, const char *text, bands *to, dou
 static bands read_bands(ctgp *c, const char *levels, const char *quantiles)
 {
     const name_list level = split_names(c, levels), quantile = split_names(c, quantiles);
-    bands b = { .at = take(c, 2 * level.n + quantile.n + 1, sizeof *b.at, "intervals") };
+    bands b = { .at = take(c, 2 * level.n + quantile.n, sizeof *b.at, "intervals") };
     char number[CT_NUMBER_TEXT];
     for (int64_t i = 0; i < level.n; i++) {
         const double p = parse_share(c, "--level", level.name[i]), z = -normal_quantile(0.5 * (1 - p));
@@ -73,70 +73,42 @@ static bands read_bands(ctgp *c, const char *levels, const char *quantiles)
     return b;
 }
 
-/* With a transform the mean is not the median, which then comes first. */
-static void add_median(const ct_gp *gp, bands *b)
-{
-    if (!ct_gp_transform(gp).kind) return;
-    memmove(b->at + 1, b->at, (size_t)b->n++ * sizeof *b->at);
-    b->at[0] = (band){ 0, "median" };
-}
-
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* Fills one output's columns of rows (all, cols): mean, std, and the bands; NaN where an input is missing. */
-static void fill_rows(const prediction *p, const bands *b, int64_t cols, double *rows)
+/* Adds one output's columns: mean, std, and the bands. Their names begin with `prefix`. With a transform the mean
+ * is not the median. */
+static void add_output(ctgp *c, sheet *to, const prediction *p, const char *prefix, const bands *b)
 {
-    for (int64_t i = 0; i < ct_table_rows(p->data.table); i++)
-        for (int64_t k = 0; k < 2 + b->n; k++) rows[cols * i + k] = NAN;
-    for (int64_t k = 0; k < p->data.n_rows; k++) {
-        double *row = rows + cols * p->data.rows[k];
-        prediction_moments(p, k, &row[0], &row[1]);
-        for (int64_t i = 0; i < b->n; i++) row[2 + i] = prediction_quantile(p, k, b->at[i].z);
+    const int64_t n = p->data.n_rows, *rows = p->data.rows;
+    double *mean = sheet_values(c, to, "%smean", prefix), *std = sheet_values(c, to, "%sstd", prefix);
+    for (int64_t k = 0; k < n; k++) prediction_moments(p, k, &mean[rows[k]], &std[rows[k]]);
+    for (int64_t i = p->transform.kind ? -1 : 0; i < b->n; i++) {
+        const band of = i < 0 ? (band){ 0, "median" } : b->at[i];
+        double *x = sheet_values(c, to, "%s%s", prefix, of.name);
+        for (int64_t k = 0; k < n; k++) x[rows[k]] = prediction_quantile(p, k, of.z);
     }
 }
 
 /* Columns of several outputs begin with the output's name. */
-static char *column_name(ctgp *c, const model_file *m, int64_t j, const char *what)
-{
-    const char *name = m->n > 1 ? ct_gp_output(m->gp[j])->name : "";
-    const size_t size = strlen(name) + strlen(what) + 2;
-    char *text = take(c, (int64_t)size, 1, "letters of a name");
-    snprintf(text, size, "%s%s%s", name, m->n > 1 ? "_" : "", what);
-    return text;
-}
-
-/* A table that has a column twice could not be read again. */
-static void check_kept(ctgp *c, const text_columns *kept, char *const *columns, int64_t cols)
-{
-    for (int64_t j = 0; j < kept->n; j++)
-        for (int64_t i = 0; i < cols; i++)
-            if (!strcmp(kept->names[j], columns[i]))
-                fail(c, CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv",
-                     columns[i]);
-}
-
 static void write_rows(ctgp *c, const model_file *m, const prediction *p, const char *keep, const bands *b,
                        const char *out)
 {
-    const text_columns kept = frame_keep(c, &p->data, keep);
-    const int64_t all = ct_table_rows(p->data.table), each = 2 + b->n, cols = m->n * each;
-    char **columns = take(c, cols, sizeof *columns, "columns");
-    double *rows = take(c, all, (size_t)cols * sizeof *rows, "predictions");
-    for (int64_t i = 0; i < cols; i++) {
-        const int64_t k = i % each;
-        columns[i] = column_name(c, m, i / each, k == 0 ? "mean" : k == 1 ? "std" : b->at[k - 2].name);
+    sheet to = { .rows = ct_table_rows(p->data.table) };
+    char prefix[1024] = "";
+    frame_keep(c, &p->data, keep, &to);
+    for (int64_t j = 0; j < m->n; j++) {
+        if (m->n > 1) snprintf(prefix, sizeof prefix, "%s_", ct_gp_output(m->gp[j])->name);
+        add_output(c, &to, &p[j], prefix, b);
     }
-    for (int64_t j = 0; j < m->n; j++) fill_rows(&p[j], b, cols, rows + j * each);
-    check_kept(c, &kept, columns, cols);
-    table_write(c, &kept, rows, all, cols, (const char *const *)columns, out);
+    sheet_write(c, &to, out);
 }
 
 /* -- the scores ------------------------------------------------------------------------------------------ */
 
 /* Without a target the numbers are null. On standard error, beside the table, there is no text then. */
-static void write_prediction(writer *w, const prediction *p, const char *target, bool several)
+static void write_prediction(ctgp *c, writer *w, const prediction *p, const char *target, bool several)
 {
-    const score s = prediction_score(p);
+    const score s = prediction_score(c, p);
     if (!w->json && !s.n && w->to == stderr) return;
     WRITE(w, field_text("%s: ", several ? target : NULL));
     if (!w->json && !s.n) {
@@ -154,19 +126,18 @@ static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE
 {
     writer w = { .to = out, .json = c->json };
     if (m->n > 1) begin_outputs(&w, NULL);
-    for (int64_t k = 0; k < m->n; k++) write_prediction(&w, &p[k], ct_gp_output(m->gp[k])->name, m->n > 1);
+    for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], ct_gp_output(m->gp[k])->name, m->n > 1);
     if (m->n > 1) end_outputs(&w);
 }
 
 /* Predicts all outputs, and reads the table once. */
-static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, bands *b, const char *out)
+static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, const bands *b, const char *out)
 {
     const model_file m = model_open(c, files[0], false);
     prediction *p = take(c, m.n, sizeof *p, "outputs");
     source *t = source_open(c, files[1]);
     for (int64_t j = 0; j < m.n; j++) p[j] = prediction_make(c, m.gp[j], t);
     source_close(c, t);
-    add_median(m.gp[0], b);
     write_rows(c, &m, p, keep, b, out);
     frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);
@@ -203,6 +174,6 @@ void run_predict(ctgp *c, int argc, char **argv)
     };
     parse_arguments(c, &usage, argc, argv, files);
     c->table.texts = keep != NULL;
-    bands b = read_bands(c, levels, quantiles);
+    const bands b = read_bands(c, levels, quantiles);
     predict(c, files, keep, &b, out);
 }

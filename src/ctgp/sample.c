@@ -11,30 +11,18 @@ typedef struct request {
     bool noisy;
 } request;
 
-/* The names draw0, draw1, ... */
-static char **draw_names(ctgp *c, int64_t n)
-{
-    enum { LONGEST = 24 };
-    char **names = take(c, n, sizeof *names, "names"), *text = take(c, n, LONGEST, "names");
-    for (int64_t i = 0; i < n; i++) {
-        names[i] = text + i * LONGEST;
-        snprintf(names[i], LONGEST, "draw%lld", (long long)i);
-    }
-    return names;
-}
-
 /* Writes a row for each row of the data and a column for each draw, empty where an input is missing. */
 static void write_draws(ctgp *c, const frame *data, const ct_tensor *samples, const char *out)
 {
-    const int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
+    const int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows;
     double *drawn = take(c, m, (size_t)draws * sizeof *drawn, "rows of draws");
-    double *rows = take(c, all, (size_t)draws * sizeof *rows, "rows of draws");
-    char **names = draw_names(c, draws);
+    sheet to = { .rows = ct_table_rows(data->table) };
     read_tensor(c, samples, drawn);
-    for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
-    for (int64_t k = 0; k < m; k++)
-        for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-    table_write(c, NULL, rows, all, draws, (const char *const *)names, out);
+    for (int64_t j = 0; j < draws; j++) {
+        double *x = sheet_values(c, &to, "draw%lld", (long long)j);
+        for (int64_t k = 0; k < m; k++) x[data->rows[k]] = drawn[j * m + k];
+    }
+    sheet_write(c, &to, out);
 }
 
 /* Adds the noise of each row to the draws of the function. */
