@@ -65,14 +65,8 @@ static bool have_same_targets(ctgp *c, const side *a, const side *b)
 /* Of the values, NaN for rows that do not count. */
 static difference difference_of(const double *d, int64_t n)
 {
-    double count = 0, mean = 0, squares = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (isnan(d[i])) continue;
-        const double step = d[i] - mean;
-        mean += step / ++count;
-        squares += step * (d[i] - mean);
-    }
-    return (difference){ mean, count > 1 ? sqrt(squares / (count - 1) / count) : NAN };
+    const moments m = moments_of(d, n, 1);
+    return (difference){ m.mean, sqrt(m.variance / (m.n - 1)) };
 }
 
 /* Only rows with losses of both count. */

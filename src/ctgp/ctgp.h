@@ -83,15 +83,10 @@ void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
-typedef struct outlier {
-    int64_t place; /* line of the table, or row of the model, from 1 */
-    double sigmas;
-} outlier;
-
 typedef struct outliers {
     int64_t count;     /* -1: the model cannot tell */
-    outlier *list;     /* the farthest first        */
-    const char *where; /* "line" or "row"           */
+    keyed *list;       /* minus the standard deviations, so that the farthest is first; line or row, from 1 */
+    const char *where; /* "line" or "row" */
 } outliers;
 
 /* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. */

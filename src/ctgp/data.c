@@ -82,12 +82,6 @@ ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n,
     return own_tensor(c, cast);
 }
 
-int ascending(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 typedef struct record {
     const double *x; /* [n] */
     int64_t n, line;

@@ -9,12 +9,8 @@ static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
     char quoted[OPTION_NAME];
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < f->n_rows; i++) {
-        double value = ct_table_at(f->table, f->rows[i], col);
-        low = fmin(low, value), high = fmax(high, value);
-    }
-    double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
+    const moments m = moments_of(frame_values(c, f, &col, 1), f->n_rows, 1);
+    const double low = m.low, high = m.high, largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
     if (low == high && target)
         fail(c, CODE_DATA, "%s: the target '%s' has the same value in every row, there is nothing to learn",
              f->path, name);
@@ -81,6 +77,6 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[fit_place(d, j)], true);
     for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
     if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
-    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) tell_skewed(f, cols[d]);
+    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) tell_skewed(c, f, cols[d]);
     return kept < all ? all : 0;
 }

@@ -69,10 +69,28 @@ void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
 ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
-/* Numbers, for qsort and bsearch. */
-int ascending(const void *a, const void *b);
 /* Fails with CODE_DATA where two chosen rows agree in all of `cols`, with their lines in the message. */
 void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
+
+/* -- numbers.c -- */
+
+/* Of numbers that are not NaN. The variance is their mean squared distance from the mean. */
+typedef struct moments {
+    double n, low, high, mean, variance, skewness;
+} moments;
+
+/* Of x[0], x[stride], ..., n of them. */
+moments moments_of(const double *x, int64_t n, int64_t stride);
+/* Numbers, for qsort and bsearch. */
+int ascending(const void *a, const void *b);
+
+typedef struct keyed {
+    double key;
+    int64_t index;
+} keyed;
+
+/* By key, and then by index. */
+void sort_keyed(keyed *list, int64_t n);
 
 /* -- columns.c: columns by names and patterns -- */
 

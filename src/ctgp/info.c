@@ -2,22 +2,6 @@
 #include "info.h"
 
 #include <limits.h>
-#include <math.h>
-
-static column_range *read_ranges(ctgp *c, ct_gp *gp)
-{
-    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
-    column_range *range = take(c, d, sizeof *range, "columns");
-    const double *x = model_inputs(c, gp);
-    for (int64_t j = 0; j < d; j++) {
-        range[j] = (column_range){ INFINITY, -INFINITY };
-        for (int64_t i = 0; i < n; i++) {
-            range[j].low = fmin(range[j].low, x[i * d + j]);
-            range[j].high = fmax(range[j].high, x[i * d + j]);
-        }
-    }
-    return range;
-}
 
 /* What a command line asks for. */
 typedef struct request {
@@ -37,7 +21,7 @@ static void tell(ctgp *c, writer *w, ct_gp *gp, bool factor, const request *r, s
     if (inspected == CT_ENOMEM) fail_device(c);
     of.numerics = inspected ? NULL : &q;
     of.t = read_trend(c, gp);
-    of.range = read_ranges(c, gp);
+    of.inputs = model_inputs(c, gp);
     if (table) {
         const frame f = frame_learned(c, gp, table);
         of.far = outliers_find(c, gp, &f);

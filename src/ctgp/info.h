@@ -4,16 +4,11 @@
 
 #include "ctgp.h"
 
-/* Of an input in the model's rows. */
-typedef struct column_range {
-    double low, high;
-} column_range;
-
 /* What ctgp info says of an output. */
 typedef struct facts {
     ct_gp *gp;
     bool factor;                    /* the file has it */
-    column_range *range;            /* of each input */
+    const double *inputs;           /* its rows */
     const ct_gp_numerics *numerics; /* NULL: there are none, and the device says why */
     trend t;
     outliers far;

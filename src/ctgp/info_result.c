@@ -18,19 +18,21 @@ static void write_levels(writer *w, const ct_column *c)
 }
 
 /* The text has times and categories only: "date   time, 1949-01-01 to 1960-12-01". */
-static void write_columns(writer *w, const ct_gp *gp, const column_range *range)
+static void write_columns(writer *w, const ct_gp *gp, const double *x)
 {
+    const int64_t d = ct_gp_dims(gp);
     char first[CT_TIME_TEXT], last[CT_TIME_TEXT];
     WRITE(w, field_begin("columns", '[', NULL));
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
+    for (int64_t j = 0; j < d; j++) {
+        const moments of = moments_of(x + j, ct_gp_points(gp), d);
         const ct_column *c = ct_gp_input(gp, j);
         const bool told = w->json || c->kind != CT_COLUMN_NUMBER;
         if (told)
             WRITE(w, field_begin(NULL, '{', NULL), field_word("name", "  %-28s ", c->name),
                   field_word("kind", "%s", kind_name(c->kind)));
         if (c->kind == CT_COLUMN_CATEGORY) write_levels(w, c);
-        ct_time_write(range[j].low, first);
-        ct_time_write(range[j].high, last);
+        ct_time_write(of.low, first);
+        ct_time_write(of.high, last);
         if (c->kind == CT_COLUMN_TIME)
             WRITE(w, field_word("first", ", %s", first), field_word("last", " to %s", last));
         if (told) WRITE(w, field_end('}', "\n"));
@@ -38,13 +40,13 @@ static void write_columns(writer *w, const ct_gp *gp, const column_range *range)
     WRITE(w, field_end(']', NULL));
 }
 
-static void write_inputs(writer *w, const ct_gp *gp, const column_range *range)
+static void write_inputs(writer *w, const ct_gp *gp, const double *x)
 {
     WRITE(w, field_begin("features", '[', "features     "));
     for (int64_t j = 0; j < ct_gp_dims(gp); j++)
         WRITE(w, field_word(NULL, j ? ", %s" : "%s", ct_gp_input(gp, j)->name));
     WRITE(w, field_end(']', "\n"));
-    write_columns(w, gp, range);
+    write_columns(w, gp, x);
 }
 
 /* -- the fit -- */
@@ -136,7 +138,7 @@ void write_info(writer *w, const facts *of)
     char kernel[1024], mean[1024], noise[1024], target[1024];
     const ct_gp_options o = ct_gp_get_options(gp);
     WRITE(w, field_begin(NULL, '{', NULL), field_word("target", "target       %s\n", ct_gp_output(gp)->name));
-    write_inputs(w, gp, of->range);
+    write_inputs(w, gp, of->inputs);
     WRITE(w, field_number("n", "points       %.0f\n", (double)ct_gp_points(gp)),
           field_word("dtype", "dtype        %s\n", ct_dtype_name(ct_gp_dtype(gp))),
           field_word("kernel", "kernel       %s\n", kernel_text(gp, kernel, sizeof kernel)),

@@ -3,27 +3,22 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 double *model_inputs(ctgp *c, ct_gp *gp)
 {
     double *x = take(c, ct_gp_points(gp), (size_t)ct_gp_dims(gp) * sizeof *x, "rows of the model");
-    const owned *before = c->owned;
     ct_tensor *X = new_tensor(c, ct_shape2(ct_gp_points(gp), ct_gp_dims(gp)));
     check(c, ct_gp_data(gp, X, NULL));
     read_tensor(c, X, x);
-    give_back(c, before);
     return x;
 }
 
 double *model_targets(ctgp *c, ct_gp *gp)
 {
     double *y = take(c, ct_gp_points(gp), sizeof *y, "rows of the model");
-    const owned *before = c->owned;
     ct_tensor *Y = new_tensor(c, ct_shape1(ct_gp_points(gp)));
     check(c, ct_gp_data(gp, NULL, Y));
     read_tensor(c, Y, y);
-    give_back(c, before);
     return y;
 }
 
@@ -103,54 +98,33 @@ frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
 
-/* A row of the model and a sum of its values, each with a weight of its own, by which the rows are sorted. */
-typedef struct keyed {
-    double key;
-    int64_t row;
-} keyed;
-
-static int by_key(const void *a, const void *b)
-{
-    const keyed *p = a, *q = b;
-    return (p->key > q->key) - (p->key < q->key);
-}
-
-/* Irregular weights keep the sums of different rows apart. */
+/* A sum of a row's values, each with a weight of its own. Irregular weights keep the sums of different rows
+ * apart. */
 static double add_key(int64_t j, double value, double largest)
 {
     return largest > 0 ? (0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1)) * (value / largest) : 0;
 }
 
-/* The first of the sorted rows whose key is at least `least`. */
-static int64_t first_from(const keyed *sorted, int64_t n, double least)
+/* Passes the rows of the table, and beside them those of the model, by their sums. */
+static void mark_learned(ctgp *c, const frame *f, const known *m, fate *fates)
 {
-    int64_t low = 0, high = n;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sorted[middle].key < least)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* `sorted` is room for n rows. */
-static void mark_learned(const frame *f, const known *m, keyed *sorted, fate *fates)
-{
-    for (int64_t i = 0; i < m->n; i++) {
-        sorted[i] = (keyed){ .row = i };
-        for (int64_t j = 0; j <= m->d; j++) sorted[i].key += add_key(j, value_of(m, i, j), m->largest[j]);
-    }
-    qsort(sorted, (size_t)m->n, sizeof *sorted, by_key);
     const double slack = 256 * (double)(m->d + 1) * m->eps;
+    keyed *ours = take(c, m->n, sizeof *ours, "rows"), *theirs = take(c, f->n_rows, sizeof *theirs, "rows");
+    for (int64_t i = 0; i < m->n; i++) {
+        ours[i].index = i;
+        for (int64_t j = 0; j <= m->d; j++) ours[i].key += add_key(j, value_of(m, i, j), m->largest[j]);
+    }
     for (int64_t k = 0; k < f->n_rows; k++) {
-        double key = 0;
+        theirs[k].index = k;
         for (int64_t j = 0; j <= m->d; j++)
-            key += add_key(j, ct_table_at(f->table, f->rows[k], m->cols[j]), m->largest[j]);
-        for (int64_t i = first_from(sorted, m->n, key - slack);
-             i < m->n && sorted[i].key <= key + slack && fates[k] != ROW_LEARNED; i++)
-            if (is_row(m, f, k, sorted[i].row)) fates[k] = ROW_LEARNED;
+            theirs[k].key += add_key(j, ct_table_at(f->table, f->rows[k], m->cols[j]), m->largest[j]);
+    }
+    sort_keyed(ours, m->n);
+    sort_keyed(theirs, f->n_rows);
+    for (int64_t k = 0, first = 0; k < f->n_rows; k++) {
+        while (first < m->n && ours[first].key < theirs[k].key - slack) first++;
+        for (int64_t i = first; i < m->n && ours[i].key <= theirs[k].key + slack; i++)
+            if (is_row(m, f, theirs[k].index, ours[i].index)) fates[theirs[k].index] = ROW_LEARNED;
     }
 }
 
@@ -179,7 +153,7 @@ fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
     for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
     m.cols[m.d] = target;
     m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
-    mark_learned(f, &m, take(c, m.n, sizeof(keyed), "rows"), fates);
+    mark_learned(c, f, &m, fates);
     mark_held(f, &m, ct_gp_get_options(gp).rows_of_table, fates);
     return fates;
 }

@@ -115,7 +115,6 @@ void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, cons
     p->transform = ct_gp_transform(gp);
     p->mean = take(c, m, sizeof(double), "predictions");
     p->std = take(c, m, sizeof(double), "predictions");
-    const owned *before = c->owned;
     double *added = take(c, m, sizeof(double), "predictions");
     ct_tensor *mean = new_tensor(c, ct_shape1(m)), *variance = new_tensor(c, ct_shape1(m)),
               *noise = new_tensor(c, ct_shape1(m));
@@ -126,7 +125,6 @@ void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, cons
     read_tensor(c, noise, added);
     for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i] + added[i]);
     check_moments(c, p, ct_gp_output(gp)->name);
-    give_back(c, before);
 }
 
 prediction prediction_make(ctgp *c, ct_gp *gp, source *t)

@@ -51,7 +51,7 @@ const char *target_text(const ct_gp *gp, char *text, size_t size);
 /* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
 /* Suggests the log on standard error, if the target is positive and skewed. */
-void tell_skewed(const frame *f, int64_t col);
+void tell_skewed(ctgp *c, const frame *f, int64_t col);
 
 /* -- open.c: a model's file -- */
 

@@ -1,17 +1,8 @@
 /* Rows that lie far from what all others predict. */
 #include "ctgp.h"
 
-#include <stdlib.h>
-
 enum { SHOWN = 5 };
 #define FAR 4.0 /* standard deviations */
-
-static int by_size(const void *a, const void *b)
-{
-    const outlier *x = a, *y = b;
-    return x->sigmas != y->sigmas ? (x->sigmas < y->sigmas) - (x->sigmas > y->sigmas)
-                                  : (x->place > y->place) - (x->place < y->place);
-}
 
 outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
 {
@@ -23,9 +14,9 @@ outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
                    .where = f ? "line" : "row" };
     for (int64_t i = 0; i < l.n && !known; i++) {
         const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
-        if (l.loss[i].sigmas > FAR) o.list[o.count++] = (outlier){ place, l.loss[i].sigmas };
+        if (l.loss[i].sigmas > FAR) o.list[o.count++] = (keyed){ -l.loss[i].sigmas, place };
     }
-    if (!known) qsort(o.list, (size_t)o.count, sizeof *o.list, by_size);
+    if (!known) sort_keyed(o.list, o.count);
     return o;
 }
 
@@ -39,8 +30,8 @@ void write_outliers(writer *w, const outliers *o, const char *heading)
     snprintf(place, sizeof place, "%s %%.0f", o->where);
     for (int64_t i = 0; i < shown; i++)
         WRITE(w, field_begin(NULL, '{', i ? ", " : NULL),
-              field_number(o->where, place, (double)o->list[i].place),
-              field_number("sigmas", " (%.1f)", o->list[i].sigmas), field_end('}', NULL));
+              field_number(o->where, place, (double)o->list[i].index),
+              field_number("sigmas", " (%.1f)", -o->list[i].key), field_end('}', NULL));
     snprintf(more, sizeof more, " and %lld more", (long long)(o->count - shown));
     WRITE(w, field_text("%s", shown < o->count ? more : NULL),
           field_end(']', ": standard deviations from what the other rows predict\n"));

@@ -60,21 +60,30 @@ int points_kinds(const points *q);
 /* Writes their part of the plot command, which begins with ", "; with or without bars and key. */
 void points_plot(FILE *script, const points *q, bool bars, bool key);
 
+/* -- plot_band.c: a curve with its band -- */
+
+/* At points of one input: the middle of a distribution, and the ends of its 95 % interval. */
+typedef struct curve {
+    int64_t n;
+    double *x, *middle, *low, *high; /* [n] */
+} curve;
+
+curve curve_make(ctgp *c, int64_t n);
+/* The place of point i of n between 0 and 1, at irregular distances: equal ones could show a slow wave that is not
+ * there. */
+double irregular(int64_t i, int64_t n);
+/* Predicts with the noise or without; `inputs` (n, d). */
+void curve_predict(ctgp *c, const curve *of, ct_gp *gp, const double *inputs, bool noise);
+/* Extends an axis to the band. */
+void cover_band(axis *y, const curve *of);
+/* Writes the data block of that name. */
+void curve_write(FILE *script, const char *block, const curve *of, const axis *x, const axis *y);
+/* "median" if the target is transformed, else "mean". */
+const char *middle_name(const ct_gp *gp);
+
 /* -- plot_curve.c: one input -- */
 
 void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
-
-/* What is drawn of a distribution: its middle and the ends of its 95 % interval. */
-typedef struct band {
-    double *middle, *low, *high; /* [n] */
-} band;
-
-/* Room for n. */
-band band_make(ctgp *c, int64_t n);
-/* Fills n places from `from` on, at points x (n, d), with the noise or without. */
-void band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
-/* "median" if the target is transformed, else "mean". */
-const char *middle_name(const ct_gp *gp);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */
 

@@ -9,20 +9,6 @@ static double target_at(const prediction *p, int64_t i)
     return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
 }
 
-/* The standard deviation of the targets' z. */
-static double spread(const prediction *p)
-{
-    double n = 0, mean = 0, squares = 0;
-    for (int64_t i = 0; i < p->data.n_rows; i++) {
-        const double y = ct_transform_value(p->transform, target_at(p, i));
-        if (isnan(y)) continue;
-        const double step = y - mean;
-        mean += step / ++n;
-        squares += step * (y - mean);
-    }
-    return n > 0 ? sqrt(squares / n) : 0;
-}
-
 /* nlpd is ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y). A variance is the prior's less the data's part, so
  * it is known to a rounding error of the prior's only; s counts as at least `least`. */
 static row_loss loss_of(const prediction *p, int64_t i, double least)
@@ -40,10 +26,13 @@ static row_loss loss_of(const prediction *p, int64_t i, double least)
 
 row_loss *prediction_losses(ctgp *c, const prediction *p)
 {
-    const double least = p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p);
-    row_loss *l = take(c, p->data.n_rows, sizeof *l, "rows");
-    for (int64_t i = 0; i < p->data.n_rows; i++)
-        l[i] = isnan(target_at(p, i)) ? no_loss : loss_of(p, i, least);
+    const int64_t n = p->data.n_rows;
+    row_loss *l = take(c, n, sizeof *l, "rows");
+    double *z = take(c, n, sizeof *z, "rows");
+    for (int64_t i = 0; i < n; i++) z[i] = ct_transform_value(p->transform, target_at(p, i));
+    const moments m = moments_of(z, n, 1);
+    const double least = m.n > 0 ? sqrt(DBL_EPSILON * m.variance) : 0;
+    for (int64_t i = 0; i < n; i++) l[i] = isnan(target_at(p, i)) ? no_loss : loss_of(p, i, least);
     return l;
 }
 
