@@ -1,8 +1,8 @@
 /* ctgp info: advice. The options that it names are those of fit. */
 #include "ctgp.h"
 
+#include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* With more rows than this, one factorisation for each column takes too long. */
@@ -32,6 +32,13 @@ static void advise(adviser *a, const char *format, ...)
 
 /* -- columns and terms: judged by what leave-one-out loses without them -- */
 
+/* The sum of the leave-one-out densities; NaN if that is unknown or takes too long. */
+static double density(ct_gp *gp)
+{
+    double sum;
+    return ct_gp_points(gp) > MOST_ROWS || ct_gp_loo_ablation(gp, NULL, 0, &sum) ? NAN : sum;
+}
+
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
 /* The lengthscale at its upper bound by which a part of the kernel ignores a column; NULL if there is
@@ -51,7 +58,7 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
     a->any = true;
     for (int64_t k = 0; k < count; k++)
         say(stdout, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
-    printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
+    printf(": leave-one-out loses %.2g nats without %s\n", fmax(loss, 0), count == 1 ? "it" : "them");
 }
 
 /* Columns are dropped one after another, each judged without those already dropped, so that of two equivalent
@@ -59,14 +66,14 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
 static void advise_on_columns(adviser *a, int64_t *gone)
 {
     int64_t count = 0, d = ct_gp_dims(a->gp);
-    double all, sum, loss = 0;
-    bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_ablation(a->gp, NULL, 0, &all);
+    const double all = density(a->gp);
+    double sum, loss = 0;
     for (int64_t j = 0; j < d; j++) {
         const ct_param *p = unseen_by(a->gp, j);
         const char *column = ct_gp_input(a->gp, j)->name;
         if (!p) continue;
         gone[count] = j;
-        if (!judge) {
+        if (isnan(all)) {
             advise(a,
                    "%s is at its upper bound: this part of the kernel does not see %s; compare ctgp loo of "
                    "a fit with --drop %s",
@@ -85,35 +92,32 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     if (count) print_drop(a, gone, count, loss);
 }
 
-/* *sum: the leave-one-out density without the term of variance i. */
-static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
+/* What leave-one-out loses without the term of variance i. */
+static double loss_without(ct_gp *gp, int64_t i)
 {
     ct_gp *copy = ct_gp_copy(gp);
-    if (!copy) return ct_last_status(ct_gp_device(gp));
     ct_param p = *ct_gp_param(gp, i);
     p.lower = 0;
     p.value *= 1e-9;
-    ct_status s = ct_gp_set_param(copy, i, &p);
-    if (!s) s = ct_gp_loo_ablation(copy, NULL, 0, sum);
+    const double loss = copy && !ct_gp_set_param(copy, i, &p) ? density(gp) - density(copy) : NAN;
     ct_gp_free(copy);
-    return s;
+    return loss;
 }
 
 static void advise_on_term(adviser *a, int64_t i)
 {
     const char *name = ct_gp_param(a->gp, i)->name;
-    double all, sum;
-    if (ct_gp_points(a->gp) > MOST_ROWS || ct_gp_loo_ablation(a->gp, NULL, 0, &all) ||
-        without_term(a->gp, i, &sum))
+    const double loss = loss_without(a->gp, i);
+    if (isnan(loss))
         advise(a, "%s is at its lower bound: compare ctgp loo of a fit whose --kernel leaves this term out",
                name);
-    else if (all - sum > NEGLIGIBLE)
+    else if (loss > NEGLIGIBLE)
         advise(a, "%s is at its lower bound, yet leave-one-out loses %.3g nats without this term", name,
-               all - sum);
+               loss);
     else
         advise(a,
                "--kernel without the term of %s, which is at its lower bound: leave-one-out loses %.2g nats",
-               name, all > sum ? all - sum : 0);
+               name, fmax(loss, 0));
 }
 
 /* -- bounds -- */
@@ -223,12 +227,10 @@ static void advise_on_matrix(adviser *a)
         advise(a, "%s digits hold: %s%sexpect no more of a prediction", how_many, remedy, or);
 }
 
-void print_advice(ct_gp *gp, const ct_gp_numerics *numerics)
+void print_advice(ctgp *c, ct_gp *gp, const ct_gp_numerics *numerics)
 {
     adviser a = { .gp = gp, .numerics = numerics };
-    int64_t *gone = malloc((size_t)ct_gp_dims(gp) * sizeof *gone);
     advise_on_matrix(&a);
     advise_on_bounds(&a);
-    if (gone) advise_on_columns(&a, gone);
-    free(gone);
+    advise_on_columns(&a, take(c, ct_gp_dims(gp), sizeof(int64_t), "columns"));
 }

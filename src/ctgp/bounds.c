@@ -1,5 +1,5 @@
 /* Bounds of parameters, from the command line. */
-#include "ctgp.h"
+#include "fit.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -42,9 +42,9 @@ static void bound(ctgp *c, ct_gp *gp, const char *flag, bool upper, char *text)
     if (!any) no_parameter(c, gp, flag, text);
 }
 
-void set_bounds(ctgp *c, ct_gp *gp, const bounds *b)
+void set_bounds(ctgp *c, ct_gp *gp, const settings *s)
 {
-    const char *const flag[] = { "--lower", "--upper" }, *const text[] = { b->lower, b->upper };
+    const char *const flag[] = { "--lower", "--upper" }, *const text[] = { s->lower, s->upper };
     for (int k = 0; k < 2; k++) {
         const name_list list = split_names(c, text[k]);
         for (int64_t i = 0; i < list.n; i++) bound(c, gp, flag[k], k == 1, list.name[i]);

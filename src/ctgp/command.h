@@ -167,7 +167,9 @@ bool is_file(const char *path);
 /* Fails with CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument. */
 void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 
+/* The code of a failure of the library, and the other way round. */
 int code_of(ct_status status);
+ct_status status_of(int result);
 /* Fails with the message and the code of the device's last failure, never CODE_OK. */
 _Noreturn void fail_device(ctgp *c);
 /* Ends what goes to standard output. It fails where that could not all be written, to a full disk or a closed

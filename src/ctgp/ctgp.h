@@ -5,16 +5,6 @@
 
 #include "model.h"
 
-/* -- bounds.c -- */
-
-/* What --lower and --upper say, "NAME=VALUE,..."; NULL: nothing. */
-typedef struct bounds {
-    const char *lower, *upper;
-} bounds;
-
-/* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
-void set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
-
 /* -- parameters.c -- */
 
 /* "parameters": { name: value, ... }; in text a line for each, with its prior or not. */
@@ -26,60 +16,12 @@ void print_levels(const ct_gp *gp);
 
 void print_kernels(void);
 
-/* -- season.c -- */
-
-/* --season: the name of an input, none, or NULL. */
-void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
-                     ct_gp_choose_options *how);
-/* Sets restarts, with a note, if the kernel has a period without a start. */
-void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
-/* Prints each season on standard error and, if somebody asked for seasons, that there is none. */
-void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
-/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; no text. */
-void write_seasons(writer *w, const ct_season *season, int count);
-/* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
-void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
-
-/* -- train.c: fits -- */
-
-/* What all searches of a fit took, and the seasons that were found first. */
-typedef struct effort {
-    int iterations, evaluations, starts;
-    double seconds;
-    ct_season season[CT_SEASONS];
-    int seasons;
-} effort;
-
-typedef enum progress {
-    PROGRESS_LINE, /* on a terminal one line, which is rewritten */
-    PROGRESS_NONE,
-    PROGRESS_EACH, /* a line for each iteration */
-} progress;
-
-typedef struct patience {
-    progress progress;
-    long seconds; /* that all searches may take; 0: any time */
-} patience;
-
-/* A kernel of these inputs that the context owns. Text that is none is CODE_USAGE. */
-ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
-
-/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
- * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
-ct_gp *train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-             const ct_gp_options *options, const ct_gp_choose_options *how, patience most, effort *e);
-
-/* The same for outputs with one model, whose kernel is given. */
-ct_outputs *train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                          const ct_outputs_options *options, const ct_fit_options *how, patience most,
-                          effort *e);
-
 /* -- advice.c -- */
 
 /* The option that raises a noise that is too low; NULL where the data determine the noise. */
 const char *more_noise(const ct_gp *gp);
 /* Prints the lines of advice under "advice:", where there are any. */
-void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
+void print_advice(ctgp *c, ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 

@@ -18,8 +18,8 @@ static void fit_rows(ctgp *c, const settings *s, lesson *l, ct_kernel *kernel, c
             frame_noise(c, f, cols[d + 1], s->noise, NULL);
     }
     fit_check_held(c, s, &l->t, &l->h);
-    l->gp = train(c, X, y, kernel, &s->limits, model, how, s->patience, &l->e);
-    if (!s->season && !l->e.seasons) season_hint(l->gp, X, y, s->kernel);
+    l->gp = train(c, s, X, y, kernel, model, how, &l->choice);
+    if (!s->season && !l->choice.seasons) season_hint(c, l->gp, X, s->kernel);
 }
 
 lesson fit_learn(ctgp *c, const settings *s, const learned *t)

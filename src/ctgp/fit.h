@@ -4,16 +4,23 @@
 
 #include "ctgp.h"
 
+typedef enum progress {
+    PROGRESS_LINE, /* on a terminal one line, which is rewritten */
+    PROGRESS_NONE,
+    PROGRESS_EACH, /* a line for each iteration */
+} progress;
+
 typedef struct settings {
     const char *path, *target, *features, *drop, *categorical, *time, *kernel, *season, *model;
     ct_gp_options gp;
     ct_fit_options fit;
     ct_dtype dtype;
     noise_source noise;
-    patience patience;
-    bounds limits;
-    double test;    /* the share of the rows that is held back */
-    bool test_last; /* they are the last ones */
+    const char *lower, *upper; /* bounds of parameters, "NAME=VALUE,..."; NULL: none */
+    progress progress;
+    long time_limit; /* seconds that all searches may take; 0: any time */
+    double test;     /* the share of the rows that is held back */
+    bool test_last;  /* they are the last ones */
     bool restarts_given;
     long max_rows;  /* 0: all */
     char **targets; /* [n_targets], of `target` */
@@ -59,6 +66,40 @@ score fit_score(ctgp *c, const learned *t, const held *h, ct_gp *gp);
  * them all, else 0. */
 int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, held *h);
 
+/* -- season.c -- */
+
+/* --season: the name of an input, none, or NULL. */
+void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
+                     ct_gp_choose_options *how);
+/* Sets restarts, with a note, if the kernel has a period without a start. */
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
+/* Prints each season on standard error and, if seasons were asked for, that there is none. */
+void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; no text. */
+void write_seasons(writer *w, const ct_season *season, int count);
+/* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
+void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given);
+
+/* -- bounds.c -- */
+
+/* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
+void set_bounds(ctgp *c, ct_gp *gp, const settings *s);
+
+/* -- train.c -- */
+
+/* A kernel of these inputs that the context owns. Text that is none is CODE_USAGE. */
+ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
+
+/* Fits a model of `kernel`, which it takes over, within the bounds, or chooses a covariance where `kernel` is NULL.
+ * Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
+ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+             const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice);
+
+/* The same for outputs with one model, whose kernel is given. */
+ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *Y,
+                          ct_kernel *kernel, const ct_outputs_options *options, const ct_fit_options *how,
+                          ct_gp_choice *choice);
+
 /* -- fit.c -- */
 
 /* What a fit has learned of a target. */
@@ -66,7 +107,7 @@ typedef struct lesson {
     learned t;
     held h;
     ct_gp *gp;
-    effort e;
+    ct_gp_choice choice; /* what all searches took, and the seasons that were found first */
 } lesson;
 
 /* Learns the target of the table's columns. */

@@ -54,7 +54,7 @@ static void set_search(const words *w, settings *s)
     s->fit.max_iterations = (int)w->iterations;
     s->fit.seed = (uint64_t)w->seed;
     s->restarts_given = w->restarts >= 0;
-    s->patience.progress = w->quiet ? PROGRESS_NONE : w->verbose ? PROGRESS_EACH : PROGRESS_LINE;
+    s->progress = w->quiet ? PROGRESS_NONE : w->verbose ? PROGRESS_EACH : PROGRESS_LINE;
     s->test_last = w->last > 0;
     s->test = s->test_last ? w->last : w->fraction;
 }
@@ -104,9 +104,9 @@ static void check_together(ctgp *c, const words *w, const settings *s)
     if (w->fraction > 0 && w->last > 0)
         fail(c, CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
     if (w->quiet && w->verbose) fail(c, CODE_USAGE, "--quiet and --verbose: give one of them");
-    if ((s->limits.lower || s->limits.upper) && !s->kernel)
+    if ((s->lower || s->upper) && !s->kernel)
         fail(c, CODE_USAGE, "%s needs --kernel, which says what parameters there are",
-             s->limits.lower ? "--lower" : "--upper");
+             s->lower ? "--lower" : "--upper");
     if (s->gp.transform && w->noise_in)
         fail(c, CODE_USAGE,
              "--noise-column tells the noise of the target, not of its %s: leave --transform out, or learn "
@@ -143,8 +143,8 @@ settings fit_read_settings(ctgp *c, int argc, char **argv)
           "time",
           .text = &s.season },
         { "--lower", "NAME=V,...", "least values of parameters of --kernel, the mean and the noise",
-          .text = &s.limits.lower },
-        { "--upper", "NAME=V,...", "their largest values", .text = &s.limits.upper },
+          .text = &s.lower },
+        { "--upper", "NAME=V,...", "their largest values", .text = &s.upper },
         { "--transform", "KIND",
           "learn log, logit or sqrt of the target; predictions and scores are of the target",
           .choice = &w.transform, .choices = "none log logit sqrt" },
@@ -183,7 +183,7 @@ settings fit_read_settings(ctgp *c, int argc, char **argv)
         { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest",
           .whole = &s.max_rows, .least = 2, .most = LONG_MAX },
         { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept",
-          .whole = &s.patience.seconds, .least = 1, .most = 100000000 },
+          .whole = &s.time_limit, .least = 1, .most = 100000000 },
         { "--quiet", NULL, "no progress on standard error", .flag = &w.quiet },
         { "--verbose", NULL, "a line of progress for each iteration, also where there is no terminal",
           .flag = &w.verbose },

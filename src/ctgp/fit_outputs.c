@@ -68,7 +68,7 @@ static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, less
     ct_gp **models = take(c, p, sizeof *models, "models");
     for (int64_t j = 0; j < p; j++) {
         const learned one = columns_of(c, t, j);
-        if (s->patience.progress != PROGRESS_NONE) note("%s", s->targets[j]);
+        if (s->progress != PROGRESS_NONE) note("%s", s->targets[j]);
         l[j] = fit_learn(c, s, &one);
         models[j] = l[j].gp;
     }
@@ -120,7 +120,7 @@ static ct_outputs *learn_all(ctgp *c, const settings *s, const learned *t, lesso
     ct_tensor *Y = frame_tensor(c, &l->t.f, targets, p, s->dtype);
     ct_kernel *kernel = s->kernel ? kernel_of(c, s, d, joint) : usual_kernel(c, s->gp.inputs, d, joint);
     if (s->kernel && !s->restarts_given) season_restarts(kernel, &search);
-    return train_outputs(c, X, Y, kernel, &s->limits, &how, &search, s->patience, &l->e);
+    return train_outputs(c, s, X, Y, kernel, &how, &search, &l->choice);
 }
 
 void fit_outputs(ctgp *c, const settings *s, const learned *t)

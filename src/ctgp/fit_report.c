@@ -65,21 +65,21 @@ void fit_report(ctgp *c, writer *w, const settings *s, const lesson *l)
     const score test = fit_score(c, &l->t, &l->h, l->gp);
     const outliers far = outliers_find(c, l->gp, &l->t.f);
     const ct_fit_report r = ct_gp_report(l->gp);
-    const effort *e = &l->e;
+    const ct_gp_choice *all = &l->choice;
     WRITE(w, field_begin(NULL, '{', NULL));
     write_model(w, l->gp, &t, w->json || !s->outputs);
     write_end(w, &r, s->fit.optimizer);
     if (!w->json) print_rounding(l->gp);
     write_outliers(w, &far, "  outliers                     ");
-    write_seasons(w, e->season, e->seasons);
+    write_seasons(w, all->season, all->seasons);
     write_test(w, test);
     WRITE(w, field_number("n", "n=%.0f ", (double)ct_gp_points(l->gp)),
           field_number("features", "features=%.0f ", (double)ct_gp_dims(l->gp)),
           field_number("nlml", "nlml=%.6f ", ct_gp_nlml_value(l->gp)),
           field_number("iterations", "iterations=%.0f ", r.iterations),
           field_number("evaluations", "evaluations=%.0f ", r.evaluations),
-          field_number("seconds", "seconds=%.2f ", e->seconds), field_word("model", "model=%s\n", s->model),
-          field_begin("in_all", '{', NULL), field_number("iterations", NULL, e->iterations),
-          field_number("evaluations", NULL, e->evaluations), field_number("starts", NULL, e->starts),
+          field_number("seconds", "seconds=%.2f ", all->seconds), field_word("model", "model=%s\n", s->model),
+          field_begin("in_all", '{', NULL), field_number("iterations", NULL, all->iterations),
+          field_number("evaluations", NULL, all->evaluations), field_number("starts", NULL, all->starts),
           field_end('}', NULL), field_end('}', NULL));
 }

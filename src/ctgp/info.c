@@ -30,7 +30,7 @@ static void tell(ctgp *c, writer *w, ct_gp *gp, bool factor, const request *r, s
     }
     if (r->sensitive) each = sensitivity_make(c, gp, (uint64_t)r->seed);
     of.each = r->sensitive ? &each : NULL;
-    write_info(w, &of);
+    write_info(c, w, &of);
     give_back(c, before);
 }
 

@@ -105,11 +105,11 @@ static void write_near(writer *w, const ct_gp_numerics *q)
     WRITE(w, field_end(']', shown < q->near_rows ? ", ...\n" : "\n"));
 }
 
-static void write_numerics(writer *w, ct_gp *gp, const ct_gp_numerics *q)
+static void write_numerics(ctgp *c, writer *w, ct_gp *gp, const ct_gp_numerics *q)
 {
     char digits[64], count[32];
     if (!q) {
-        WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(ct_gp_device(gp))));
+        WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(c->device)));
         return;
     }
     snprintf(digits, sizeof digits, "%d of %d", (int)q->digits, ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
@@ -127,12 +127,12 @@ static void write_numerics(writer *w, ct_gp *gp, const ct_gp_numerics *q)
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
         if (ct_gp_at_bound(gp, i)) WRITE(w, field_word(NULL, NULL, ct_gp_param(gp, i)->name));
     WRITE(w, field_end(']', NULL), field_end('}', NULL));
-    if (!w->json) print_advice(gp, q);
+    if (!w->json) print_advice(c, gp, q);
 }
 
 /* -- the whole -- */
 
-void write_info(writer *w, const facts *of)
+void write_info(ctgp *c, writer *w, const facts *of)
 {
     ct_gp *gp = of->gp;
     char kernel[1024], mean[1024], noise[1024], target[1024];
@@ -160,7 +160,7 @@ void write_info(writer *w, const facts *of)
     if (!w->json) print_levels(gp);
     write_trend(w, gp, &of->t);
     write_outliers(w, &of->far, "outliers     ");
-    write_numerics(w, gp, of->numerics);
+    write_numerics(c, w, gp, of->numerics);
     if (of->each) write_sensitivity(w, of->each, gp);
     WRITE(w, field_end('}', NULL));
 }

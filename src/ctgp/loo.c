@@ -12,7 +12,8 @@ static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2
     const double sigmas = sqrt(fmax(0, 2 * (slope - density) - log(2 * acos(-1) * s2)));
     ct_transform_moments(t, m, s2, &l->mean[i], &l->std[i]);
     l->std[i] = sqrt(l->std[i]);
-    l->loss[i] = (row_loss){ t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density, sigmas };
+    l->loss[i] =
+        (row_loss){ t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density, sigmas };
 }
 
 ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)

@@ -70,18 +70,6 @@ bool many_keep(const char *text)
     return true;
 }
 
-static ct_status status_of(int result)
-{
-    switch (result) {
-    case CODE_OK: return CT_OK;
-    case CODE_NUMERIC: return CT_ENUMERIC;
-    case CODE_IO: return CT_EIO;
-    case CODE_MEMORY: return CT_ENOMEM;
-    case CODE_UNSUPPORTED: return CT_EUNSUPPORTED;
-    default: return CT_EINVAL;
-    }
-}
-
 /* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
 void many_end(ctgp *c)
 {

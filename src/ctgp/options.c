@@ -6,16 +6,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A failure of the library, and the code that it ends with; the first row of a code is what many_end tells others.
+ */
+static const struct {
+    ct_status status;
+    int code;
+} failures[] = {
+    { CT_OK, CODE_OK },         { CT_ENUMERIC, CODE_NUMERIC },         { CT_EIO, CODE_IO },
+    { CT_ENOMEM, CODE_MEMORY }, { CT_EUNSUPPORTED, CODE_UNSUPPORTED }, { CT_EDEVICE, CODE_UNSUPPORTED }
+};
+
+enum { FAILURES = sizeof failures / sizeof *failures };
+
 int code_of(ct_status status)
 {
-    switch (status) {
-    case CT_ENUMERIC: return CODE_NUMERIC;
-    case CT_EIO: return CODE_IO;
-    case CT_ENOMEM: return CODE_MEMORY;
-    case CT_EDEVICE:
-    case CT_EUNSUPPORTED: return CODE_UNSUPPORTED;
-    default: return CODE_DATA;
-    }
+    for (int i = 0; i < FAILURES; i++)
+        if (failures[i].status == status) return failures[i].code;
+    return CODE_DATA;
+}
+
+ct_status status_of(int result)
+{
+    for (int i = 0; i < FAILURES; i++)
+        if (failures[i].code == result) return failures[i].status;
+    return CT_EINVAL;
 }
 
 /* If the device has no message, ctgp itself lacked memory. */

@@ -37,8 +37,8 @@ static effect effect_begin(ctgp *c, const ct_gp *gp, const prediction *p, int64_
     const double lo = values[0], hi = values[rows - 1];
     effect e = { .input = ct_gp_input(gp, j) };
     e.x = column_axis(e.input, lo, hi);
-    e.median = is_category(&e) ? most_frequent(values, rows)
-                               : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2];
+    e.median =
+        is_category(&e) ? most_frequent(values, rows) : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2];
     e.of = curve_make(c, is_category(&e) ? e.input->n_levels : CURVE);
     for (int64_t i = 0; i < e.of.n; i++) {
         const double t = i == CURVE - 1 ? 1 : irregular(i, CURVE);

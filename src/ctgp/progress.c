@@ -68,7 +68,7 @@ static const char *where_from(const ct_gp_tried *t) { return t->from ? ", from t
 void watch_criteria(watch *w)
 {
     const char *what = w->objective == CT_OBJECTIVE_LOO ? "AICc, leave-one-out" : "AICc";
-    for (int k = 0; k < w->choice->count && w->most.progress != PROGRESS_NONE; k++) {
+    for (int k = 0; k < w->choice->count && w->s->progress != PROGRESS_NONE; k++) {
         const ct_gp_tried *t = &w->choice->tried[k];
         if (w->compared[k] || !isfinite(t->criterion)) continue;
         watch_end_line(w);
@@ -121,7 +121,7 @@ static void estimate(watch *w, const ct_fit_progress *p)
 static void show_iteration(watch *w, const ct_fit_progress *p, const ct_gp_tried *t)
 {
     int *last = &w->iteration[p->model * w->starts + p->start];
-    const bool each = w->most.progress == PROGRESS_EACH;
+    const bool each = w->s->progress == PROGRESS_EACH;
     if (each ? *last != p->iteration + 1 : w->terminal) {
         char start[48] = "";
         if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
@@ -150,16 +150,16 @@ static void show_step(watch *w, const ct_fit_progress *p)
 static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
-    if (w->most.progress != PROGRESS_NONE) show_step(w, p);
+    if (w->s->progress != PROGRESS_NONE) show_step(w, p);
     w->late = w->late || (w->end && now() >= w->end && p->iteration > 0); /* there is a model to keep */
     return interrupted || w->late;
 }
 
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models)
+void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models)
 {
     const int starts = how->restarts + 1;
-    *w = (watch){ .most = most,
-                  .end = most.seconds ? now() + (double)most.seconds : 0,
+    *w = (watch){ .s = s,
+                  .end = s->time_limit ? now() + (double)s->time_limit : 0,
                   .terminal = isatty(STDERR_FILENO),
                   .checkpoint = how->checkpoint,
                   .n = ct_tensor_dim(X, 0),

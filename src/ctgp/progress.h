@@ -2,10 +2,10 @@
 #ifndef CTGP_PROGRESS_H
 #define CTGP_PROGRESS_H
 
-#include "ctgp.h"
+#include "fit.h"
 
 typedef struct watch {
-    patience most;
+    const settings *s;
     double end;    /* of the time limit; 0: none */
     bool late;     /* the limit has passed */
     bool terminal; /* one line shows the state and is rewritten */
@@ -23,7 +23,7 @@ typedef struct watch {
 } watch;
 
 /* Watches searches of the rows X by `how`, whose callback it sets. Catches Ctrl-C, SIGTERM and SIGUSR1. */
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models);
+void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */

@@ -19,9 +19,9 @@ static row_loss loss_of(const prediction *p, int64_t i, double least)
     const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
     const double error = y - mean, z = (of_y - p->mean[i]) / std;
     return (row_loss){ .square = error * error,
-                   .nlpd = 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z -
-                           ct_transform_log_slope(p->transform, y),
-                   .sigmas = fabs(z) };
+                       .nlpd = 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z -
+                               ct_transform_log_slope(p->transform, y),
+                       .sigmas = fabs(z) };
 }
 
 row_loss *prediction_losses(ctgp *c, const prediction *p)

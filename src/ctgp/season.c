@@ -1,8 +1,6 @@
 /* Seasons: the column that may have them, those that are found, and a hint if nobody asked for them. */
-#include "ctgp.h"
+#include "fit.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A weaker one is not worth a hint. */
@@ -117,32 +115,19 @@ static int64_t likely_column(const ct_gp *gp)
     return times == 1 ? found : -1;
 }
 
-/* The seasons of g(y), where the choice searches, too. */
-static ct_status find_seasons(const ct_gp *gp, const ct_tensor *X, int64_t column, const ct_tensor *y,
-                              ct_season season[CT_SEASONS], int *count)
+/* Looks for seasons of g(y), where the choice searches, too. */
+void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
 {
-    const int64_t n = ct_tensor_count(y);
-    double *z = calloc((size_t)n, sizeof *z);
-    ct_tensor *wide = ct_tensor_cast(y, CT_F64), *target = NULL;
-    ct_status s = z && wide ? ct_read(wide, z, (size_t)n * sizeof *z) : CT_ENOMEM;
-    for (int64_t i = 0; i < n && !s; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
-    if (!s && !(target = ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z))) s = CT_ENOMEM;
-    if (!s) s = ct_find_seasons(X, column, target, season, count);
-    ct_release(wide);
-    ct_release(target);
-    free(z);
-    return s;
-}
-
-void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
-{
-    const int64_t j = likely_column(gp);
+    const int64_t j = likely_column(gp), n = ct_gp_points(gp);
     bool open;
     char of[32] = "", quoted[OPTION_NAME];
     ct_season season[CT_SEASONS];
     int count;
     if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
-    if (find_seasons(gp, X, j, y, season, &count) || !count || season[0].power < STRONG) return;
+    double *z = model_targets(c, gp);
+    for (int64_t i = 0; i < n; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
+    const ct_tensor *target = own_tensor(c, ct_from(c->device, CT_F64, ct_shape1(n), z));
+    if (ct_find_seasons(X, j, target, season, &count) || !count || season[0].power < STRONG) return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
     if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
     if (given)

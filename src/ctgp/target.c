@@ -25,7 +25,8 @@ void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
     const moments m = moments_of(y, f->n_rows, 1);
     char number[CT_NUMBER_TEXT];
     int64_t k = 0;
-    while (k < f->n_rows && (isnan(y[k]) || !isnan(ct_transform_value((ct_transform){ .kind = kind }, y[k])))) k++;
+    while (k < f->n_rows && (isnan(y[k]) || !isnan(ct_transform_value((ct_transform){ .kind = kind }, y[k]))))
+        k++;
     if (k == f->n_rows) return;
     const bool percent = kind == CT_TRANSFORM_LOGIT && m.low > 0 && m.high > 1 && m.high < 100;
     const char *remedy = percent ? "divide the column by 100"

@@ -37,7 +37,7 @@ static void conclude(ctgp *c, const watch *w, ct_status status, bool kept, const
     if (status != CT_ESTOPPED) fail_fit(c, options);
     if (!kept) fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
     if (w->late)
-        note("the %ld s of --time-limit are over; the best model so far is kept", w->most.seconds);
+        note("the %ld s of --time-limit are over; the best model so far is kept", w->s->time_limit);
     else
         note("stopped; the best model so far is kept");
 }
@@ -50,26 +50,38 @@ ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int6
     return kernel;
 }
 
-static effort effort_of(const watch *w, const ct_gp *gp)
+/* -- a kernel that is given ------------------------------------------------------------------------------ */
+
+/* Searches the parameters of `gp`, of a model or of all outputs `o`. */
+static void search(ctgp *c, watch *w, ct_gp *gp, ct_outputs *o, const ct_fit_options *how,
+                   ct_gp_choice *choice)
 {
+    set_bounds(c, gp, w->s);
+    const ct_status status = o ? ct_outputs_fit(o, how) : ct_gp_fit(gp, how);
+    watch_end_line(w);
     const ct_fit_report r = ct_gp_report(gp);
-    return (effort){
+    *choice = (ct_gp_choice){
         .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
     };
+    if (!o && (!status || status == CT_ESTOPPED)) tell_many_parameters(gp, how->objective);
+    conclude(c, w, status, r.iterations, NULL);
 }
 
-/* -- one output ------------------------------------------------------------------------------------------ */
-
-static void fit_given(ctgp *c, watch *w, ct_gp *gp, const bounds *limits, const ct_fit_options *how,
-                      effort *e)
+ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *Y,
+                          ct_kernel *kernel, const ct_outputs_options *options, const ct_fit_options *how,
+                          ct_gp_choice *choice)
 {
-    set_bounds(c, gp, limits);
-    const ct_status status = ct_gp_fit(gp, how);
-    watch_end_line(w);
-    *e = effort_of(w, gp);
-    if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
-    conclude(c, w, status, e->iterations, NULL);
+    watch w;
+    ct_fit_options watched = *how;
+    watch_begin(c, &w, s, &watched, X, 1);
+    ct_outputs *o = ct_outputs_new(X, Y, disown(c, kernel), options);
+    if (!o) fail_fit(c, NULL);
+    own_outputs(c, o);
+    search(c, &w, ct_outputs_joint_model(o), o, &watched, choice);
+    return o;
 }
+
+/* -- a choice -------------------------------------------------------------------------------------------- */
 
 static void tell_widening(const ct_gp_choice *choice, bool given, const ct_device *device)
 {
@@ -83,61 +95,33 @@ static void tell_widening(const ct_gp_choice *choice, bool given, const ct_devic
              choice->widened);
 }
 
-static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
-                     const ct_gp_choose_options *how, effort *e)
+static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                     const ct_gp_choose_options *how, ct_gp_choice *choice)
 {
     ct_gp *gp = NULL;
-    ct_gp_choice choice;
-    w->choice = &choice;
-    w->season_column = &options->inputs[how->season ? how->season_column : 0];
+    w->choice = choice;
+    w->season_column = &model->inputs[how->season ? how->season_column : 0];
     w->season_asked = how->season == CT_GP_SEASON_OF_COLUMN;
-    const ct_status status = ct_gp_choose(X, y, options, how, &gp, &choice);
+    const ct_status status = ct_gp_choose(X, y, model, how, &gp, choice);
     if (gp) own_gp(c, gp);
     watch_end_line(w);
-    *e = (effort){ .iterations = choice.iterations,
-                   .evaluations = choice.evaluations,
-                   .starts = choice.starts,
-                   .seconds = choice.seconds,
-                   .seasons = choice.seasons };
-    memcpy(e->season, choice.season, sizeof e->season);
     if (!status || status == CT_ESTOPPED) {
         watch_criteria(w);
-        tell_widening(&choice, options->noise_variances, c->device);
+        tell_widening(choice, model->noise_variances, c->device);
     }
-    conclude(c, w, status, gp && e->iterations, options);
+    conclude(c, w, status, gp && choice->iterations, model);
     return gp;
 }
 
-ct_gp *train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-             const ct_gp_options *options, const ct_gp_choose_options *how, patience most, effort *e)
+ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+             const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice)
 {
     watch w;
     ct_gp_choose_options watched = *how;
-    watch_begin(c, &w, &watched.fit, most, X, kernel ? 1 : CT_GP_CANDIDATES + 1);
-    if (!kernel) return choose(c, &w, X, y, options, &watched, e);
-    ct_gp *gp = ct_gp_new(X, y, disown(c, kernel), options);
-    if (!gp) fail_fit(c, options);
-    fit_given(c, &w, own_gp(c, gp), limits, &watched.fit, e);
+    watch_begin(c, &w, s, &watched.fit, X, kernel ? 1 : CT_GP_CANDIDATES + 1);
+    if (!kernel) return choose(c, &w, X, y, model, &watched, choice);
+    ct_gp *gp = ct_gp_new(X, y, disown(c, kernel), model);
+    if (!gp) fail_fit(c, model);
+    search(c, &w, own_gp(c, gp), NULL, &watched.fit, choice);
     return gp;
-}
-
-/* -- outputs with one model ------------------------------------------------------------------------------ */
-
-ct_outputs *train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                          const ct_outputs_options *options, const ct_fit_options *how, patience most,
-                          effort *e)
-{
-    watch w;
-    ct_fit_options watched = *how;
-    watch_begin(c, &w, &watched, most, X, 1);
-    ct_outputs *o = ct_outputs_new(X, Y, disown(c, kernel), options);
-    if (!o) fail_fit(c, NULL);
-    own_outputs(c, o);
-    ct_gp *whole = ct_outputs_joint_model(o);
-    set_bounds(c, whole, limits);
-    const ct_status status = ct_outputs_fit(o, &watched);
-    watch_end_line(&w);
-    *e = effort_of(&w, whole);
-    conclude(c, &w, status, e->iterations, NULL);
-    return o;
 }
