@@ -46,21 +46,19 @@ name_list split_names(ctgp *c, const char *text)
     return list;
 }
 
-const char *option_name(const char *name, char text[OPTION_NAME])
+const char *option_name(ctgp *c, const char *name)
 {
     bool plain = *name, blanks = *name == ' ' || (*name && name[strlen(name) - 1] == ' ');
     for (const char *p = name; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_.-", *p);
-    if (plain || strlen(name) > OPTION_NAME / 4 - 2) return name;
+    if (plain) return name;
     const bool list = blanks || *name == '"' || strchr(name, ',') || !*name; /* else one name as it is */
-    char *to = text;
-    *to++ = '\'';
-    if (list) *to++ = '"';
+    char *text = take(c, 4 * (int64_t)strlen(name) + 4, 1, "letters of a name"), *to = text;
+    to += sprintf(to, list ? "'\"" : "'");
     for (const char *p = name; *p; p++) {
         if (*p == '"' && list) *to++ = '"';
         to += sprintf(to, *p == '\'' ? "'\\''" : "%c", *p);
     }
-    if (list) *to++ = '"';
-    strcpy(to, "'");
+    sprintf(to, list ? "\"'" : "'");
     return text;
 }
 

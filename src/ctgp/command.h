@@ -42,6 +42,8 @@ typedef struct ctgp {
 _Noreturn void stop(ctgp *c, int result);
 /* Zeroed memory for n things; fails with "no memory for 17 rows". */
 void *take(ctgp *c, int64_t n, size_t size, const char *what);
+/* A text that is made by a format. */
+char *text_of(ctgp *c, const char *format, ...) CT_PRINTF(2, 3);
 /* Hands an object to the context, which calls `release`. NULL is a failure of the device, or one of memory.
  * */
 void *own(ctgp *c, void *object, void (*release)(void *object));
@@ -181,7 +183,7 @@ void end_output(ctgp *c);
  * It is a list of fields. Text has the value of each by its format, JSON by its name. */
 
 typedef struct field {
-    enum { FIELD_NONE, FIELD_NUMBER, FIELD_WORD, FIELD_FLAG, FIELD_BEGIN, FIELD_END } kind;
+    enum { FIELD_NONE, FIELD_COUNT, FIELD_NUMBER, FIELD_WORD, FIELD_FLAG, FIELD_BEGIN, FIELD_END } kind;
     const char *name; /* NULL in a list, and for the whole */
     const char *text; /* a format of printf; NULL: for JSON alone */
     double number;
@@ -212,10 +214,15 @@ static inline field field_shown(const char *name, const char *text, double value
     return (field){ .kind = FIELD_NUMBER, .name = name, .text = text, .number = value, .word = shown };
 }
 
-/* For people alone. NULL is nothing. */
+/* For people alone: a word, NULL for nothing, or a number. */
 static inline field field_text(const char *text, const char *word)
 {
     return (field){ .text = text, .word = word };
+}
+
+static inline field field_count(const char *text, double value)
+{
+    return (field){ .kind = FIELD_COUNT, .text = text, .number = value };
 }
 
 /* The name of what follows, as the first column of a list. */
@@ -233,12 +240,14 @@ static inline field field_end(char bracket, const char *text)
 }
 
 typedef struct writer {
+    ctgp *c;
     FILE *to;
     bool json;
     bool more; /* a comma comes before the next value */
     int depth; /* the open brackets; after the last one the line ends */
 } writer;
 
+writer writer_to(ctgp *c, FILE *to);
 void write_fields(writer *w, const field *f, size_t n);
 #define WRITE(w, ...) \
     write_fields(w, (const field[]){ __VA_ARGS__ }, sizeof((const field[]){ __VA_ARGS__ }) / sizeof(field))

@@ -114,8 +114,6 @@ static void write_difference(writer *w, const char *name, const char *text, diff
 
 static void write_verdict(writer *w, const verdict *v, const char *const names[2], bool left_out_rows)
 {
-    char rows[32];
-    snprintf(rows, sizeof rows, "%lld", (long long)v->of[0].n);
     WRITE(w, field_begin(NULL, '{', NULL), field_number("n", NULL, (double)v->of[0].n),
           field_flag("leave_one_out", NULL, left_out_rows),
           field_text("%-28s rmse         nlpd\n", left_out_rows ? "leave-one-out" : ""));
@@ -125,7 +123,7 @@ static void write_verdict(writer *w, const verdict *v, const char *const names[2
               field_end('}', NULL));
     write_difference(w, "squared_error", "B minus A per row: squared error ", v->square);
     write_difference(w, "nlpd", ", nlpd ", v->density);
-    WRITE(w, field_text(" (standard errors of %s rows)\n", rows), field_end('}', NULL));
+    WRITE(w, field_count(" (standard errors of %.0f rows)\n", (double)v->of[0].n), field_end('}', NULL));
     if (!w->json) print_winner(v, names);
 }
 
@@ -151,7 +149,8 @@ static void compare(ctgp *c, side *a, side *b, const char *table)
     if (v.of[0].n < 2)
         fail(c, CODE_DATA, "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
              table ? table : names[0], (long long)v.of[0].n);
-    write_verdict(&(writer){ .to = stdout, .json = c->json }, &v, names, !table);
+    writer w = writer_to(c, stdout);
+    write_verdict(&w, &v, names, !table);
     if (!table) tell_joint(&a->m);
     if (!table) tell_joint(&b->m);
 }

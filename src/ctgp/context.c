@@ -1,6 +1,7 @@
 /* The context of a command: how it ends, and what it owns. */
 #include "command.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 _Noreturn void stop(ctgp *c, int result)
@@ -35,6 +36,19 @@ void *take(ctgp *c, int64_t n, size_t size, const char *what)
     void *memory = calloc((size_t)n + 1, size);
     if (!memory) fail(c, CODE_MEMORY, "no memory for %lld %s", (long long)n, what);
     return own(c, memory, free);
+}
+
+char *text_of(ctgp *c, const char *format, ...)
+{
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    const int length = vsnprintf(NULL, 0, format, values);
+    char *text = take(c, length, 1, "letters");
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(values);
+    va_end(again);
+    return text;
 }
 
 static void release_tensor(void *tensor) { ct_release(tensor); }

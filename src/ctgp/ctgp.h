@@ -57,7 +57,7 @@ void read_mean(const char *text, ct_gp_options *options);
 /* CODE_USAGE for a single word that is neither one of these nor a column. */
 void check_mean(ctgp *c, const ct_gp_options *options, int64_t d);
 /* The mean of a model as such a text. */
-const char *mean_text(const ct_gp *gp, char *text, size_t size);
+const char *mean_text(ctgp *c, const ct_gp *gp);
 
 /* The coefficients of a basis. */
 typedef struct trend {

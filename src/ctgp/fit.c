@@ -45,7 +45,8 @@ static void fit_one(ctgp *c, const settings *s, const learned *t)
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const lesson l = fit_learn(c, s, t);
     save_gp(c, l.gp, s->model, &how);
-    fit_report(c, &(writer){ .to = stdout, .json = c->json }, s, &l);
+    writer w = writer_to(c, stdout);
+    fit_report(&w, s, &l);
 }
 
 void run_fit(ctgp *c, int argc, char **argv)

@@ -117,7 +117,7 @@ lesson fit_learn(ctgp *c, const settings *s, const learned *t);
 
 /* Scores and describes a model that is saved. In text, the parameters of a model of all outputs are left out.
  * */
-void fit_report(ctgp *c, writer *w, const settings *s, const lesson *l);
+void fit_report(writer *w, const settings *s, const lesson *l);
 
 /* -- fit_outputs.c: several targets -- */
 

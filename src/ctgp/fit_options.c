@@ -219,11 +219,9 @@ settings fit_read_settings(ctgp *c, int argc, char **argv)
 
 void fit_check_writable(ctgp *c, const char *path)
 {
-    char folder[4096];
     struct stat st;
     const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    if (!folder[0]) strcpy(folder, "/");
+    const char *folder = !slash ? "." : slash == path ? "/" : text_of(c, "%.*s", (int)(slash - path), path);
     if (!stat(path, &st) && S_ISDIR(st.st_mode)) fail(c, CODE_IO, "--model: %s is a directory", path);
     if (access(folder, W_OK)) fail(c, CODE_IO, "--model: the folder %s cannot be written to", folder);
 }

@@ -37,7 +37,7 @@ static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, 
     if (!one.gp) fail_device(c);
     keep_known(c, &one.t.f, one.t.cols[t->d]);
     WRITE(w, field_text("%s:\n", s->targets[j]));
-    fit_report(c, w, s, &one);
+    fit_report(w, s, &one);
     give_back(c, before);
 }
 
@@ -47,7 +47,7 @@ static void conclude(ctgp *c, const settings *s, ct_outputs *o, const learned *t
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const ct_gp *whole = ct_outputs_joint_model(o);
-    writer w = { .to = stdout, .json = c->json };
+    writer w = writer_to(c, stdout);
     save_outputs(c, o, s->model, &how);
     if (s->outputs && !w.json) {
         say(w.to, "%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
@@ -92,10 +92,9 @@ static ct_kernel *kernel_of(ctgp *c, const settings *s, int64_t d, bool joint)
 static ct_kernel *usual_kernel(ctgp *c, const ct_column *inputs, int64_t d, bool joint)
 {
     int64_t categories = 0;
-    char text[64];
     for (int64_t j = 0; j < d; j++) categories += inputs[j].kind == CT_COLUMN_CATEGORY;
-    snprintf(text, sizeof text, "%s%s%s%s", joint ? "" : "scale * ", categories < d ? "matern32(ard)" : "",
-             categories && categories < d ? " * " : "", categories ? "category(ard)" : "");
+    const char *text = text_of(c, "%s%s%s%s", joint ? "" : "scale * ", categories < d ? "matern32(ard)" : "",
+                               categories && categories < d ? " * " : "", categories ? "category(ard)" : "");
     return parse_kernel(c, text, inputs, d);
 }
 

@@ -14,13 +14,11 @@ static void print_rounding(ct_gp *gp)
 
 static void write_model(writer *w, const ct_gp *gp, const trend *t, bool parameters)
 {
-    char kernel[1024], mean[1024], target[1024];
+    ctgp *c = w->c;
     const bool transformed = ct_gp_transform(gp).kind;
-    WRITE(w, field_word("kernel", NULL, kernel_text(gp, kernel, sizeof kernel)),
-          field_word("mean", NULL, mean_text(gp, mean, sizeof mean)),
+    WRITE(w, field_word("kernel", NULL, kernel_text(c, gp)), field_word("mean", NULL, mean_text(c, gp)),
           field_word("transform", NULL, ct_transform_name(ct_gp_transform(gp).kind)),
-          field_text("  parameters are of            %s\n",
-                     transformed ? target_text(gp, target, sizeof target) : NULL));
+          field_text("  parameters are of            %s\n", transformed ? target_text(c, gp) : NULL));
     if (parameters) write_parameters(w, gp, false);
     write_trend(w, gp, t);
 }
@@ -59,8 +57,9 @@ static void write_test(writer *w, score test)
     WRITE(w, field_end('}', NULL));
 }
 
-void fit_report(ctgp *c, writer *w, const settings *s, const lesson *l)
+void fit_report(writer *w, const settings *s, const lesson *l)
 {
+    ctgp *c = w->c;
     const trend t = read_trend(c, l->gp);
     const score test = fit_score(c, &l->t, &l->h, l->gp);
     const outliers far = outliers_find(c, l->gp, &l->t.f);

@@ -8,7 +8,6 @@
 static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
-    char quoted[OPTION_NAME];
     const moments m = moments_of(frame_values(c, f, &col, 1), f->n_rows, 1);
     const double low = m.low, high = m.high, largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
     if (low == high && target)
@@ -16,7 +15,7 @@ static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
              f->path, name);
     if (low == high)
         fail(c, CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-             f->path, name, option_name(name, quoted));
+             f->path, name, option_name(c, name));
     if (largest > 1e150 || half < 1e-150)
         fail(c, CODE_DATA,
              "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
@@ -50,13 +49,12 @@ static void complete(ctgp *c, learned *t, int64_t targets, bool missing)
 /* Refuses a feature without any value. */
 static void check_features(ctgp *c, learned *t)
 {
-    char quoted[OPTION_NAME];
     for (int64_t j = 0; j < t->d; j++) {
         const char *name = ct_table_name(t->f.table, t->cols[j]);
         frame_complete(c, &t->f, &t->cols[j], 1);
         if (!t->f.n_rows)
             fail(c, CODE_DATA, "%s: column '%s' has no value in any row; leave it out: --drop %s", t->f.path,
-                 name, option_name(name, quoted));
+                 name, option_name(c, name));
     }
 }
 

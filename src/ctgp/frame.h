@@ -103,10 +103,8 @@ typedef struct name_list {
  * hold commas and, doubled, quotes. */
 name_list split_names(ctgp *c, const char *text);
 
-enum { OPTION_NAME = 256 };
-/* A name as it can be pasted into the shell behind --drop, in quotes if it needs them; `name` itself if it is
- * too long. */
-const char *option_name(const char *name, char text[OPTION_NAME]);
+/* A name as it can be pasted into the shell behind --drop, in quotes if it needs them. */
+const char *option_name(ctgp *c, const char *name);
 
 typedef struct pick {
     int64_t col;

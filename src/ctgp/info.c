@@ -11,8 +11,9 @@ typedef struct request {
 } request;
 
 /* Describes one output. `table`: what the model learned, or NULL. */
-static void tell(ctgp *c, writer *w, ct_gp *gp, bool factor, const request *r, source *table)
+static void tell(writer *w, ct_gp *gp, bool factor, const request *r, source *table)
 {
+    ctgp *c = w->c;
     const owned *before = c->owned;
     ct_gp_numerics q;
     sensitivity each;
@@ -30,7 +31,7 @@ static void tell(ctgp *c, writer *w, ct_gp *gp, bool factor, const request *r, s
     }
     if (r->sensitive) each = sensitivity_make(c, gp, (uint64_t)r->seed);
     of.each = r->sensitive ? &each : NULL;
-    write_info(c, w, &of);
+    write_info(w, &of);
     give_back(c, before);
 }
 
@@ -40,13 +41,13 @@ static void tell_all(ctgp *c, const request *r)
     const model_file m = model_open(c, r->files[0], false);
     const char *kind = outputs_name(ct_outputs_kind_of(m.outputs));
     source *table = r->files[1] ? source_open(c, r->files[1]) : NULL;
-    writer w = { .to = stdout, .json = c->json };
+    writer w = writer_to(c, stdout);
     if (m.several && !w.json)
         say(w.to, "outputs      %lld, %s\n", (long long)ct_outputs_count(m.outputs), kind);
     if (m.several) begin_outputs(&w, kind);
     for (int64_t k = 0; k < m.n; k++) {
         if (m.several) WRITE(&w, field_text("\n", ""));
-        tell(c, &w, m.gp[k], m.factor, r, table);
+        tell(&w, m.gp[k], m.factor, r, table);
     }
     if (m.several) end_outputs(&w);
 }

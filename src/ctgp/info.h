@@ -15,6 +15,6 @@ typedef struct facts {
     const sensitivity *each; /* NULL: not asked for */
 } facts;
 
-void write_info(ctgp *c, writer *w, const facts *of);
+void write_info(writer *w, const facts *of);
 
 #endif

@@ -9,9 +9,7 @@
 static void write_levels(writer *w, const ct_column *c)
 {
     enum { SHOWN = 5 };
-    char count[32];
-    snprintf(count, sizeof count, "%lld", (long long)c->n_levels);
-    WRITE(w, field_text(" of %s: ", count), field_begin("levels", '[', NULL));
+    WRITE(w, field_count(" of %.0f: ", (double)c->n_levels), field_begin("levels", '[', NULL));
     for (int64_t k = 0; k < c->n_levels && (w->json || k < SHOWN); k++)
         WRITE(w, field_word(NULL, k ? ", %s" : "%s", c->levels[k]));
     WRITE(w, field_end(']', c->n_levels > SHOWN ? ", ..." : NULL));
@@ -105,15 +103,13 @@ static void write_near(writer *w, const ct_gp_numerics *q)
     WRITE(w, field_end(']', shown < q->near_rows ? ", ...\n" : "\n"));
 }
 
-static void write_numerics(ctgp *c, writer *w, ct_gp *gp, const ct_gp_numerics *q)
+static void write_numerics(writer *w, ct_gp *gp, const ct_gp_numerics *q)
 {
-    char digits[64], count[32];
     if (!q) {
-        WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(c->device)));
+        WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(w->c->device)));
         return;
     }
-    snprintf(digits, sizeof digits, "%d of %d", (int)q->digits, ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
-    snprintf(count, sizeof count, "%lld", (long long)q->at_bounds);
+    const char *digits = text_of(w->c, "%d of %d", (int)q->digits, ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
     WRITE(w, field_begin("numerics", '{', NULL),
           field_number("condition", "condition    %.2g: about ", q->condition),
           field_shown("digits", "%s digits hold\n", q->digits, digits),
@@ -123,29 +119,28 @@ static void write_numerics(ctgp *c, writer *w, ct_gp *gp, const ct_gp_numerics *
           field_number("smallest_pivot", "pivots       smallest %.2g of the diagonal, ", q->smallest_pivot),
           field_number("pivot_row", "row %.0f\n", (double)q->pivot_row + 1));
     write_near(w, q);
-    WRITE(w, field_text("at bounds    %s\n", count), field_begin("at_bounds", '[', NULL));
+    WRITE(w, field_count("at bounds    %.0f\n", (double)q->at_bounds), field_begin("at_bounds", '[', NULL));
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
         if (ct_gp_at_bound(gp, i)) WRITE(w, field_word(NULL, NULL, ct_gp_param(gp, i)->name));
     WRITE(w, field_end(']', NULL), field_end('}', NULL));
-    if (!w->json) print_advice(c, gp, q);
+    if (!w->json) print_advice(w->c, gp, q);
 }
 
 /* -- the whole -- */
 
-void write_info(ctgp *c, writer *w, const facts *of)
+void write_info(writer *w, const facts *of)
 {
     ct_gp *gp = of->gp;
-    char kernel[1024], mean[1024], noise[1024], target[1024];
+    ctgp *c = w->c;
     const ct_gp_options o = ct_gp_get_options(gp);
     WRITE(w, field_begin(NULL, '{', NULL), field_word("target", "target       %s\n", ct_gp_output(gp)->name));
     write_inputs(w, gp, of->inputs);
     WRITE(w, field_number("n", "points       %.0f\n", (double)ct_gp_points(gp)),
           field_word("dtype", "dtype        %s\n", ct_dtype_name(ct_gp_dtype(gp))),
-          field_word("kernel", "kernel       %s\n", kernel_text(gp, kernel, sizeof kernel)),
-          field_word("mean", "mean         %s\n", mean_text(gp, mean, sizeof mean)),
+          field_word("kernel", "kernel       %s\n", kernel_text(c, gp)),
+          field_word("mean", "mean         %s\n", mean_text(c, gp)),
           field_word("transform", o.transform ? "transform    %s\n" : NULL, ct_transform_name(o.transform)),
-          field_text("noise        %s\n", noise_text(gp, noise, sizeof noise)),
-          field_word("noise", NULL, noise_kind(o.noise)),
+          field_text("noise        %s\n", noise_text(c, gp)), field_word("noise", NULL, noise_kind(o.noise)),
           field_word("noise_column", NULL, noise_column(noise_of(gp))),
           field_word("standardize", "standardize  %s\n", standardize_name(o.standardize)));
     write_search(w, gp);
@@ -153,14 +148,13 @@ void write_info(ctgp *c, writer *w, const facts *of)
           field_text(of->factor ? NULL : "factor       left out of the file: computed when needed\n", ""),
           field_number("jitter", "jitter       %.3g\n", ct_gp_jitter(gp)),
           field_number("nlml", "nlml         %.6f\n", ct_gp_nlml_value(gp)),
-          field_text("parameters, in the units of %s:\n",
-                     o.transform ? target_text(gp, target, sizeof target) : "the data"));
+          field_text("parameters, in the units of %s:\n", o.transform ? target_text(c, gp) : "the data"));
     write_parameters(w, gp, true);
     if (w->json) write_priors(w, gp);
     if (!w->json) print_levels(gp);
     write_trend(w, gp, &of->t);
     write_outliers(w, &of->far, "outliers     ");
-    write_numerics(c, w, gp, of->numerics);
+    write_numerics(w, gp, of->numerics);
     if (of->each) write_sensitivity(w, of->each, gp);
     WRITE(w, field_end('}', NULL));
 }

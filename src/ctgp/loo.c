@@ -109,7 +109,7 @@ static void leave_out(ctgp *c, writer *w, const request *r, ct_gp *gp, bool only
 static void leave_out_all(ctgp *c, const request *r)
 {
     const model_file m = model_open(c, r->files[0], r->out != NULL);
-    writer w = { .to = r->out && is_standard(r->out) ? stderr : stdout, .json = c->json };
+    writer w = writer_to(c, r->out && is_standard(r->out) ? stderr : stdout);
     if (m.joint && (r->folds || r->by))
         fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", m.path,
              r->by ? "--by" : "--folds");

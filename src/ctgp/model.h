@@ -8,8 +8,8 @@
 
 /* -- names.c: words for what the library counts -- */
 
-/* "scale * rbf(ard)", ...; into `text`. */
-const char *kernel_text(const ct_gp *gp, char *text, size_t size);
+/* "scale * rbf(ard)", .... */
+const char *kernel_text(ctgp *c, const ct_gp *gp);
 const char *kind_name(ct_column_kind kind);
 const char *outputs_name(ct_outputs_kind kind); /* "each", "shared", "joint" */
 const char *precision_name(ct_precision precision);
@@ -34,8 +34,8 @@ noise_source noise_of(const ct_gp *gp);
 const char *noise_column(noise_source n);
 /* Whether a column has the noise of each row, as deviations or variances. */
 bool noise_is_given(ct_gp_noise kind);
-/* A model's noise in words, into `text`: "given, standard deviations in err", ... */
-const char *noise_text(const ct_gp *gp, char *text, size_t size);
+/* A model's noise in words: "given, standard deviations in err", ... */
+const char *noise_text(ctgp *c, const ct_gp *gp);
 /* The noise of the chosen rows from column `col`, as variances or levels. A model gp (may be NULL) refuses a
  * level that it does not have. */
 ct_tensor *frame_noise(ctgp *c, const frame *f, int64_t col, noise_source n, const ct_gp *gp);
@@ -46,8 +46,8 @@ void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, 
 
 /* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
 ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
-/* "log(y)", the function of the target that the model has learned; into `text`. */
-const char *target_text(const ct_gp *gp, char *text, size_t size);
+/* "log(y)", the function of the target that the model has learned. */
+const char *target_text(ctgp *c, const ct_gp *gp);
 /* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
 /* Suggests the log on standard error, if the target is positive and skewed. */

@@ -1,8 +1,10 @@
 /* Words for what the library counts. */
 #include "model.h"
 
-const char *kernel_text(const ct_gp *gp, char *text, size_t size)
+const char *kernel_text(ctgp *c, const ct_gp *gp)
 {
+    const size_t size = ct_kernel_print(ct_gp_kernel(gp), false, NULL, 0) + 1;
+    char *text = take(c, (int64_t)size, 1, "letters");
     ct_kernel_print(ct_gp_kernel(gp), false, text, size);
     return text;
 }

@@ -25,10 +25,8 @@ noise_source noise_settings(ctgp *c, int learned, bool given, const char *column
     if (by) return (noise_source){ CT_NOISE_BY_LEVEL, by };
     if (!column) return (noise_source){ kind[learned], "" };
     const bool plain = !behind(column, deviations) && !behind(column, variances);
-    const size_t size = sizeof deviations + strlen(column);
-    char *name = take(c, (int64_t)size, 1, "letters of a name");
-    snprintf(name, size, "%s%s", plain ? deviations : "", column);
-    return (noise_source){ given ? CT_NOISE_GIVEN_PLUS : CT_NOISE_GIVEN, name };
+    return (noise_source){ given ? CT_NOISE_GIVEN_PLUS : CT_NOISE_GIVEN,
+                           text_of(c, "%s%s", plain ? deviations : "", column) };
 }
 
 noise_source noise_of(const ct_gp *gp)
@@ -47,34 +45,23 @@ const char *noise_column(noise_source n)
 
 bool noise_is_given(ct_gp_noise kind) { return kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS; }
 
-const char *noise_text(const ct_gp *gp, char *text, size_t size)
+const char *noise_text(ctgp *c, const ct_gp *gp)
 {
     const noise_source n = noise_of(gp);
     const char *column = noise_column(n), *plus = n.kind == CT_NOISE_GIVEN_PLUS ? " and learned" : "";
     const char *what = behind(n.name, deviations) ? "standard deviations" : "variances";
-    if (n.kind == CT_NOISE_NONE)
-        snprintf(text, size, "none");
-    else if (n.kind == CT_NOISE_LEARNED)
-        snprintf(text, size, "learned");
-    else if (n.kind == CT_NOISE_LOG_LINEAR)
-        snprintf(text, size, "learned, a function of the inputs");
-    else if (n.kind == CT_NOISE_BY_LEVEL)
-        snprintf(text, size, "learned for each level%s%s", column ? " of " : "", column ? column : "");
-    else if (column)
-        snprintf(text, size, "given%s, %s in %s", plus, what, column);
-    else
-        snprintf(text, size, "given%s", plus);
-    return text;
+    if (n.kind == CT_NOISE_LOG_LINEAR) return "learned, a function of the inputs";
+    if (n.kind == CT_NOISE_BY_LEVEL)
+        return text_of(c, "learned for each level%s%s", column ? " of " : "", column ? column : "");
+    if (!noise_is_given(n.kind)) return noise_kind(n.kind);
+    return column ? text_of(c, "given%s, %s in %s", plus, what, column) : text_of(c, "given%s", plus);
 }
 
 /* -- the column's numbers -------------------------------------------------------------------------------- */
 
 /* Refuses chosen row k, with its place. */
-_Noreturn static void refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *format,
-                             const char *value)
+_Noreturn static void refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *why)
 {
-    char why[256];
-    snprintf(why, sizeof why, format, value);
     fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
          (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
 }
@@ -92,8 +79,9 @@ _Noreturn static void unknown_level(ctgp *c, const frame *f, int64_t k, int64_t 
 {
     char number[CT_NUMBER_TEXT];
     const double level = ct_table_at(f->table, f->rows[k], col) + 0.0;
-    refuse(c, f, k, col, "the model has no noise for the level %s, which no row of its training had",
-           level_text(f, col, level, number));
+    refuse(c, f, k, col,
+           text_of(c, "the model has no noise for the level %s, which no row of its training had",
+                   level_text(f, col, level, number)));
 }
 
 /* Refuses a level that no row of the model has. In a parameter's name a long level is its number. */
@@ -140,9 +128,9 @@ ct_tensor *frame_noise(ctgp *c, const frame *f, int64_t col, noise_source n, con
         else if (levels && gp)
             check_level(c, f, gp, k, col, x[k]);
         else if (!levels && x[k] < 0)
-            refuse(c, f, k, col, "%s is negative, and no spread is", number);
+            refuse(c, f, k, col, text_of(c, "%s is negative, and no spread is", number));
         else if (square && fabs(x[k]) > 1e150)
-            refuse(c, f, k, col, "the square of %s is out of range", number);
+            refuse(c, f, k, col, text_of(c, "the square of %s is out of range", number));
         if (square) x[k] *= x[k];
     }
     if (levels && !gp) check_levels(c, f, col);

@@ -22,17 +22,15 @@ outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
 
 void write_outliers(writer *w, const outliers *o, const char *heading)
 {
-    char place[32], more[64];
     const int64_t shown = w->json || o->count < SHOWN ? o->count : SHOWN;
     if (o->count < 0) WRITE(w, field_word("outliers", NULL, NULL));
     if (o->count < 0 || (!o->count && !w->json)) return;
     WRITE(w, field_begin("outliers", '[', heading));
-    snprintf(place, sizeof place, "%s %%.0f", o->where);
+    const char *place = text_of(w->c, "%s %%.0f", o->where);
     for (int64_t i = 0; i < shown; i++)
         WRITE(w, field_begin(NULL, '{', i ? ", " : NULL),
               field_number(o->where, place, (double)o->list[i].index),
               field_number("sigmas", " (%.1f)", -o->list[i].key), field_end('}', NULL));
-    snprintf(more, sizeof more, " and %lld more", (long long)(o->count - shown));
-    WRITE(w, field_text("%s", shown < o->count ? more : NULL),
+    WRITE(w, field_count(shown < o->count ? " and %.0f more" : NULL, (double)(o->count - shown)),
           field_end(']', ": standard deviations from what the other rows predict\n"));
 }

@@ -4,23 +4,21 @@
 #include <math.h>
 
 /* With its unit where that is a time: "22.06 days". */
-static const char *value_text(const ct_gp *gp, const ct_param *p, char text[64])
+static const char *value_text(ctgp *c, const ct_gp *gp, const ct_param *p)
 {
-    const ct_column *c = p->unit == CT_UNIT_INPUT ? ct_gp_input(gp, p->column) : NULL;
-    snprintf(text, 64, "%.6g%s", p->value, c && c->kind == CT_COLUMN_TIME ? " days" : "");
-    return text;
+    const ct_column *of = p->unit == CT_UNIT_INPUT ? ct_gp_input(gp, p->column) : NULL;
+    return text_of(c, "%.6g%s", p->value, of && of->kind == CT_COLUMN_TIME ? " days" : "");
 }
 
 void write_parameters(writer *w, const ct_gp *gp, bool priors)
 {
-    char value[64], prior[96];
     WRITE(w, field_begin("parameters", '{', NULL));
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        snprintf(prior, sizeof prior, "prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a,
-                 p->prior.b);
+        const char *prior =
+            text_of(w->c, "prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         WRITE(w, field_label(p->name),
-              field_shown(p->name, priors ? "%-12s" : "%s", p->value, value_text(gp, p, value)),
+              field_shown(p->name, priors ? "%-12s" : "%s", p->value, value_text(w->c, gp, p)),
               field_text("  %s", p->fixed                  ? "(fixed)"
                                  : priors && p->prior.kind ? prior
                                                            : NULL),

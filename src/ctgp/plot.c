@@ -4,33 +4,24 @@
 #include <string.h>
 
 /* "model.ctgp: scale * rbf(ard)", "model.ctgp: scale * rbf(ard), of log(y)" */
-static void write_title(const ct_gp *gp, const char *model, bool panels, char *title, size_t size)
+static const char *title_of(ctgp *c, const ct_gp *gp, const char *model, bool panels)
 {
-    char kernel[1024], name[256], of[256];
-    const char *slash = strrchr(model, '/');
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : model);
-    shorten(name, 40);
-    kernel_text(gp, kernel, sizeof kernel);
-    shorten(kernel, panels ? 120 : 80);
-    target_text(gp, of, sizeof of);
-    shorten(of, 60);
-    const bool plain = !ct_gp_transform(gp).kind;
-    snprintf(title, size, "%.160s: %.240s%s%.80s", name, kernel, plain ? "" : ", of ", plain ? "" : of);
+    const char *slash = strrchr(model, '/'), *name = shortened(c, slash ? slash + 1 : model, 40);
+    const char *kernel = shortened(c, kernel_text(c, gp), panels ? 120 : 80);
+    if (!ct_gp_transform(gp).kind) return text_of(c, "%s: %s", name, kernel);
+    return text_of(c, "%s: %s, of %s", name, kernel, shortened(c, target_text(c, gp), 60));
 }
 
 /* gnuplot's script, in memory. */
 static memory_file *write_script(ctgp *c, ct_gp *gp, const char *model, const prediction *p,
                                  const fate *fates, bool png)
 {
-    char title[512], scores[256] = "";
     memory_file *script = memory_open(c, "the picture");
     const score s = prediction_score(c, p);
-    if (s.n)
-        snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
-                 s.coverage95);
+    const char *scores =
+        text_of(c, s.n ? "n=%lld  rmse=%.4g  coverage95=%.3g" : "", (long long)s.n, s.rmse, s.coverage95);
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
-    write_title(gp, model, d > 1, title, sizeof title);
-    write_header(script->to, png, title, scores, d == 1 ? 1 : 2 + effects);
+    write_header(script->to, png, title_of(c, gp, model, d > 1), scores, d == 1 ? 1 : 2 + effects);
     (d == 1 ? write_curve : write_scatter)(c, script->to, gp, p, fates);
     memory_end(c, script, "the picture");
     return script;

@@ -77,7 +77,6 @@ void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
     effect *effects = take(c, d, sizeof *effects, "effects");
     keyed *widest = take(c, d, sizeof *widest, "effects");
     axis y = empty_axis;
-    char suffix[32];
     for (int64_t j = 0; j < d; j++) effects[j] = effect_begin(c, gp, p, j);
     for (int64_t j = 0; j < d; j++) {
         widest[j] = (keyed){ -effect_predict(c, gp, effects, d, j), j };
@@ -86,8 +85,7 @@ void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
     sort_keyed(widest, d);
     for (int64_t k = 0; k < d && k < MOST_EFFECTS; k++) effects[widest[k].index].shown = true;
     widen(&y, 0.03, 0.03);
-    snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
-    write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
+    write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, text_of(c, ", %s with 95 %%", middle_name(gp)));
     for (int64_t j = 0; j < d; j++)
         if (effects[j].shown) write_effect(c, script, &effects[j], &y);
 }

@@ -94,10 +94,9 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
                        const char *out)
 {
     sheet to = { .rows = ct_table_rows(p->data.table) };
-    char prefix[1024] = "";
     frame_keep(c, &p->data, keep, &to);
     for (int64_t j = 0; j < m->n; j++) {
-        if (m->n > 1) snprintf(prefix, sizeof prefix, "%s_", ct_gp_output(m->gp[j])->name);
+        const char *prefix = m->n > 1 ? text_of(c, "%s_", ct_gp_output(m->gp[j])->name) : "";
         add_output(c, &to, &p[j], prefix, b);
     }
     sheet_write(c, &to, out);
@@ -124,7 +123,7 @@ static void write_prediction(ctgp *c, writer *w, const prediction *p, const char
 
 static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE *out)
 {
-    writer w = { .to = out, .json = c->json };
+    writer w = writer_to(c, out);
     if (m->n > 1) begin_outputs(&w, NULL);
     for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], ct_gp_output(m->gp[k])->name, m->n > 1);
     if (m->n > 1) end_outputs(&w);

@@ -55,18 +55,20 @@ static void write_text(writer *w, const field *f)
     if (!f->text || (f->kind == FIELD_FLAG && !f->number)) return;
     if (f->word)
         say(w->to, f->text, f->word);
-    else if (f->kind == FIELD_NUMBER)
+    else if (f->kind == FIELD_NUMBER || f->kind == FIELD_COUNT)
         say(w->to, f->text, f->number);
 }
 
 /* -- both -- */
+
+writer writer_to(ctgp *c, FILE *to) { return (writer){ .c = c, .to = to, .json = c->json }; }
 
 void write_fields(writer *w, const field *f, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!w->json)
             write_text(w, &f[i]);
-        else if (f[i].kind != FIELD_NONE)
+        else if (f[i].kind > FIELD_COUNT)
             write_json(w, &f[i]);
 }
 

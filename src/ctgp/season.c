@@ -120,7 +120,6 @@ void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
 {
     const int64_t j = likely_column(gp), n = ct_gp_points(gp);
     bool open;
-    char of[32] = "", quoted[OPTION_NAME];
     ct_season season[CT_SEASONS];
     int count;
     if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
@@ -129,10 +128,10 @@ void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
     const ct_tensor *target = own_tensor(c, ct_from(c->device, CT_F64, ct_shape1(n), z));
     if (ct_find_seasons(X, j, target, season, &count) || !count || season[0].power < STRONG) return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
-    if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
+    const char *of = ct_gp_dims(gp) > 1 ? text_of(c, "dims=%lld, ", (long long)j) : "";
     if (given)
         note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
     else
         note("the covariance is chosen without a part for it: --season %s tries one",
-             option_name(ct_gp_input(gp, j)->name, quoted));
+             option_name(c, ct_gp_input(gp, j)->name));
 }

@@ -29,14 +29,12 @@ void write_sensitivity(writer *w, const sensitivity *s, const ct_gp *gp)
         WRITE(w, field_shown("sensitivity", "sensitivity  %s\n", NAN, s->why));
         return;
     }
-    char target[512], error[32];
     const bool transformed = ct_gp_transform(gp).kind;
-    snprintf(error, sizeof error, "%.2g", 1 / sqrt(SAMPLES));
     WRITE(
         w, field_text("sensitivity of the mean", ""),
-        field_text(" of %s", transformed ? target_text(gp, target, sizeof target) : NULL),
-        field_text(" to features drawn independently from the data (Sobol indices, to about %s), and\n",
-                   error),
+        field_text(" of %s", transformed ? target_text(w->c, gp) : NULL),
+        field_count(" to features drawn independently from the data (Sobol indices, to about %.2g), and\n",
+                    1 / sqrt(SAMPLES)),
         field_begin("sensitivity", '[',
                     "how far the leave-one-out nlpd rises where a feature is held at its mean, without a new "
                     "fit:\n"),

@@ -37,7 +37,7 @@ struct sheet_column {
 static sheet_column *add_column(ctgp *c, sheet *s, const char *name)
 {
     sheet_column *k = take(c, 1, sizeof *k, "columns");
-    k->name = strcpy(take(c, (int64_t)strlen(name), 1, "letters of a name"), name);
+    k->name = text_of(c, "%s", name);
     *(s->last ? &s->last->next : &s->first) = k;
     s->last = k;
     return k;

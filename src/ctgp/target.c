@@ -8,15 +8,11 @@ ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind
     return frame_tensor(c, f, &col, 1, kind ? CT_F64 : dtype);
 }
 
-const char *target_text(const ct_gp *gp, char *text, size_t size)
+const char *target_text(ctgp *c, const ct_gp *gp)
 {
     const ct_transform_kind kind = ct_gp_transform(gp).kind;
     const char *name = ct_gp_output(gp)->name;
-    if (kind)
-        snprintf(text, size, "%s(%s)", ct_transform_name(kind), name);
-    else
-        snprintf(text, size, "%s", name);
-    return text;
+    return kind ? text_of(c, "%s(%s)", ct_transform_name(kind), name) : name;
 }
 
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)

@@ -23,15 +23,21 @@ void check_mean(ctgp *c, const ct_gp_options *options, int64_t d)
     fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name", text);
 }
 
-const char *mean_text(const ct_gp *gp, char *text, size_t size)
+/* Basis function i, by the names of the columns. */
+static const char *function_text(ctgp *c, const ct_gp *gp, int64_t i)
+{
+    const size_t size = ct_gp_function(gp, i, NULL, 0) + 1;
+    char *text = take(c, (int64_t)size, 1, "letters");
+    ct_gp_function(gp, i, text, size);
+    return text;
+}
+
+const char *mean_text(ctgp *c, const ct_gp *gp)
 {
     const ct_gp_mean mean = ct_gp_get_options(gp).mean;
-    size_t n = 0;
-    if (mean != CT_MEAN_BASIS) snprintf(text, size, "%s", words[mean]);
-    for (int64_t i = 0; i < ct_gp_functions(gp) && n < size; i++) {
-        if (i) n += (size_t)snprintf(text + n, size - n, " + ");
-        if (n < size) n += ct_gp_function(gp, i, text + n, size - n);
-    }
+    const char *text = mean == CT_MEAN_BASIS ? function_text(c, gp, 0) : words[mean];
+    for (int64_t i = 1; i < ct_gp_functions(gp) && mean == CT_MEAN_BASIS; i++)
+        text = text_of(c, "%s + %s", text, function_text(c, gp, i));
     return text;
 }
 
@@ -46,12 +52,11 @@ trend read_trend(ctgp *c, ct_gp *gp)
 
 void write_trend(writer *w, const ct_gp *gp, const trend *t)
 {
-    char name[256];
     WRITE(w, field_begin("coefficients", '{',
                          t->count ? "coefficients of the mean, integrated out, and their standard errors:\n"
                                   : NULL));
     for (int64_t i = 0; i < t->count; i++) {
-        ct_gp_function(gp, i, name, sizeof name);
+        const char *name = function_text(w->c, gp, i);
         WRITE(w, field_label(name), field_begin(name, '{', NULL),
               field_number("value", "%-12.6g ", t->value[i]), field_number("error", "+- %.3g\n", t->error[i]),
               field_end('}', NULL));
