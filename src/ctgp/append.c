@@ -1,42 +1,7 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
-#include <math.h>
-#include <string.h>
-
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
-
-/* Reads the table by the model of output j, whose values in all rows go to y (rows, p), which the first call
- * allocates. */
-static frame read_output(ctgp *c, const model_file *m, source *t, int64_t j, int64_t *cols, double **y)
-{
-    const ct_gp *gp = m->gp[j];
-    const int64_t d = ct_gp_dims(gp);
-    frame f = frame_model(c, gp, t, cols);
-    frame_column(c, &f, ct_gp_output(gp)->name);
-    frame_complete(c, &f, cols, d + 1);
-    check_target(c, &f, cols[d], ct_gp_transform(gp).kind);
-    const int64_t rows = ct_table_rows(f.table);
-    if (!*y) *y = take(c, rows, (size_t)m->n * sizeof **y, "rows");
-    for (int64_t i = 0; i < rows; i++) (*y)[i * m->n + j] = ct_table_at(f.table, i, cols[d]);
-    return f;
-}
-
-/* Keeps the chosen rows that an output can learn. y: the values of all rows of the table, then of these. */
-static void keep_learnable(frame *f, const model_file *m, double *y)
-{
-    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
-    int64_t kept = 0;
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        const double *row = y + f->rows[k] * m->n;
-        int64_t there = 0;
-        for (int64_t j = 0; j < m->n; j++) there += !isnan(row[j]);
-        if (there < (all ? m->n : 1)) continue;
-        memmove(y + kept * m->n, row, (size_t)m->n * sizeof *y);
-        f->rows[kept++] = f->rows[k];
-    }
-    f->n_rows = kept;
-}
 
 /* New rows, as the model learns them. */
 typedef struct new_rows {
@@ -47,22 +12,26 @@ typedef struct new_rows {
 /* Rows without any value are left out; for shared outputs, rows without all values. */
 static new_rows read_rows(ctgp *c, const model_file *m, source *t)
 {
-    const ct_gp *gp = m->gp[0];
-    const int64_t d = ct_gp_dims(gp);
-    double *y = NULL;
-    new_rows r;
-    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
-    for (int64_t j = m->n - 1; j >= 0; j--) r.data = read_output(c, m, t, j, cols, &y);
-    frame *f = &r.data;
+    ct_gp *const *gp = m->gp;
+    const int64_t d = ct_gp_dims(gp[0]), p = m->n;
+    int64_t *cols = take(c, d + 1 + p, sizeof *cols, "columns"), *targets = cols + d + 1;
+    new_rows r = { .data = frame_model(c, gp, p, t, cols) };
     const int64_t of_noise = cols[d + 1];
-    cols[d] = of_noise;
-    frame_complete(c, f, cols, of_noise >= 0 ? d + 1 : d);
-    keep_learnable(f, m, y);
-    if (f->n_rows == 0)
-        fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", f->path);
-    r.X = frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
-    r.Y = own_tensor(c, ct_from(c->device, CT_F64, ct_shape2(f->n_rows, m->n), y));
-    r.noise = frame_take_noise(c, f, gp, of_noise, true);
+    for (int64_t j = 0; j < p; j++) targets[j] = frame_column(c, &r.data, ct_gp_output(gp[j])->name);
+    cols[d] = of_noise < 0 ? targets[0] : of_noise;
+    const int64_t inputs = of_noise < 0 ? d : d + 1;
+    frame_complete(c, &r.data, cols, inputs);
+    frame_keep_any(c, &r.data, targets, p);
+    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
+    for (int64_t j = 0; j < p; j++) {
+        if (all) frame_keep_any(c, &r.data, &targets[j], 1);
+        check_target(c, &r.data, targets[j], ct_gp_transform(gp[j]).kind);
+    }
+    if (r.data.n_rows == 0)
+        fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", r.data.path);
+    r.X = frame_tensor(c, &r.data, cols, d, ct_gp_dtype(gp[0]));
+    r.Y = frame_tensor(c, &r.data, targets, p, CT_F64);
+    r.noise = frame_take_noise(c, &r.data, gp[0], of_noise, true);
     return r;
 }
 

@@ -64,18 +64,24 @@ const char *option_name(ctgp *c, const char *name)
 
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
+static void add_pick(picks *p, int64_t col, bool exact)
+{
+    p->cols[p->n] = col;
+    p->exact[p->n++] = exact;
+}
+
 /* Adds the column of this name, or those that fit it as a pattern. */
 static void pick_one(ctgp *c, const frame *f, const char *name, picks *p)
 {
     const int64_t before = p->n;
     if (ct_table_find(f->table, name) >= 0 || !strpbrk(name, "*?[")) {
-        p->at[p->n++] = (pick){ frame_column(c, f, name), true };
+        add_pick(p, frame_column(c, f, name), true);
         return;
     }
     for (int64_t j = 0; j < ct_table_cols(f->table); j++) {
         bool taken = fnmatch(name, ct_table_name(f->table, j), 0) != 0;
-        for (int64_t i = 0; i < p->n && !taken; i++) taken = p->at[i].col == j;
-        if (!taken) p->at[p->n++] = (pick){ j, false };
+        for (int64_t i = 0; i < p->n && !taken; i++) taken = p->cols[i] == j;
+        if (!taken) add_pick(p, j, false);
     }
     if (p->n == before)
         fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
@@ -84,7 +90,9 @@ static void pick_one(ctgp *c, const frame *f, const char *name, picks *p)
 picks frame_pick(ctgp *c, const frame *f, const char *text)
 {
     const name_list list = split_names(c, text);
-    picks p = { .at = take(c, list.n + ct_table_cols(f->table), sizeof *p.at, "columns") };
+    const int64_t most = list.n + ct_table_cols(f->table);
+    picks p = { .cols = take(c, most, sizeof *p.cols, "columns"),
+                .exact = take(c, most, sizeof *p.exact, "columns") };
     for (int64_t i = 0; i < list.n; i++) pick_one(c, f, list.name[i], &p);
     return p;
 }
@@ -96,10 +104,10 @@ void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to)
 {
     const picks p = frame_pick(c, f, list);
     for (int64_t j = 0; j < p.n; j++) {
-        const int64_t col = p.at[j].col;
+        const int64_t col = p.cols[j];
         const char *name = col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, col);
         for (int64_t i = 0; i < j; i++)
-            if (p.at[i].col == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", name);
+            if (p.cols[i] == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", name);
         const char **texts = sheet_texts(c, to, name);
         for (int64_t i = 0; i < to->rows; i++) texts[i] = ct_table_text(f->table, i, col);
     }

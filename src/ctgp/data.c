@@ -39,22 +39,42 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
          n == 1 ? " alone: --separator says what stands between columns" : "");
 }
 
+bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name)
+{
+    for (int64_t j = 0; j < n; j++)
+        if (!strcmp(ct_table_name(f->table, cols[j]), name)) return true;
+    return false;
+}
+
+/* How many of the columns have a value in a row. */
+static int64_t count_values(ctgp *c, const frame *f, int64_t row, const int64_t *cols, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const double value = ct_table_at(f->table, row, cols[j]);
+        if (isinf(value))
+            fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
+                 (long long)ct_table_line(f->table, row), ct_table_name(f->table, cols[j]));
+        count += !isnan(value);
+    }
+    return count;
+}
+
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
-    int64_t all = ct_table_rows(f->table);
+    const int64_t all = ct_table_rows(f->table);
     if (!f->rows) f->rows = take(c, all, sizeof *f->rows, "rows");
     f->n_rows = 0;
-    for (int64_t i = 0; i < all; i++) {
-        bool complete = true;
-        for (int64_t j = 0; j < n; j++) {
-            double value = ct_table_at(f->table, i, cols[j]);
-            if (isinf(value))
-                fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
-                     (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
-            complete &= !isnan(value);
-        }
-        if (complete) f->rows[f->n_rows++] = i;
-    }
+    for (int64_t i = 0; i < all; i++)
+        if (count_values(c, f, i, cols, n) == n) f->rows[f->n_rows++] = i;
+}
+
+void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n)
+{
+    int64_t kept = 0;
+    for (int64_t k = 0; k < f->n_rows; k++)
+        if (count_values(c, f, f->rows[k], cols, n)) f->rows[kept++] = f->rows[k];
+    f->n_rows = kept;
 }
 
 void frame_tell_missing(const frame *f, const char *text)

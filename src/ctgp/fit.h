@@ -44,8 +44,6 @@ typedef struct learned {
 
 /* Finds the settings' targets and reads the table. The settings' model gets its inputs. */
 learned fit_read_columns(ctgp *c, settings *s);
-/* The place of target j among cols. */
-static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
 
 /* -- fit_test.c, fit_rows.c -- */
 

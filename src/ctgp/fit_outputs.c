@@ -1,7 +1,6 @@
 /* ctgp fit with several targets: a model of each, or one of all of them. */
 #include "fit.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The columns of target j as if it were the only one. */
@@ -10,20 +9,11 @@ static learned columns_of(ctgp *c, const learned *t, int64_t j)
     learned one = *t;
     one.cols = take(c, t->d + 2, sizeof *one.cols, "columns");
     memcpy(one.cols, t->cols, (size_t)(t->d + 2) * sizeof *one.cols);
-    one.cols[t->d] = t->cols[fit_place(t->d, j)];
+    one.cols[t->d] = t->cols[target_place(t->d, j)];
     return one;
 }
 
 /* -- the report ------------------------------------------------------------------------------------------ */
-
-/* Keeps the rows that have a value of the target: a joint output learns no others. */
-static void keep_known(ctgp *c, frame *f, int64_t target)
-{
-    int64_t kept = 0, *rows = take(c, f->n_rows, sizeof *rows, "rows");
-    for (int64_t k = 0; k < f->n_rows; k++)
-        if (!isnan(ct_table_at(f->table, f->rows[k], target))) rows[kept++] = f->rows[k];
-    f->rows = rows, f->n_rows = kept;
-}
 
 /* Scores and describes output j, whose columns are those of `t` and whose rows those of its lesson. */
 static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, const learned *t, int64_t j,
@@ -35,7 +25,9 @@ static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, 
     one.t.f = rows;
     one.gp = ct_outputs_model(o, j);
     if (!one.gp) fail_device(c);
-    keep_known(c, &one.t.f, one.t.cols[t->d]);
+    one.t.f.rows = memcpy(take(c, rows.n_rows, sizeof *rows.rows, "rows"), rows.rows,
+                          (size_t)rows.n_rows * sizeof *rows.rows);
+    frame_keep_any(c, &one.t.f, &one.t.cols[t->d], 1); /* a joint output learns no others */
     WRITE(w, field_text("%s:\n", s->targets[j]));
     fit_report(w, s, &one);
     give_back(c, before);
@@ -110,7 +102,7 @@ static ct_outputs *learn_all(ctgp *c, const settings *s, const learned *t, lesso
     l->t = *t;
     l->t.f.rows = NULL;
     for (int64_t j = 0; j < p; j++) {
-        targets[j] = t->cols[fit_place(d, j)];
+        targets[j] = t->cols[target_place(d, j)];
         columns[j] = *ct_table_column(t->f.table, targets[j]);
     }
     how.outputs = columns;

@@ -30,20 +30,14 @@ static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
 /* Chooses the rows with a value in all columns; with `missing` one of the targets is enough. */
 static void complete(ctgp *c, learned *t, int64_t targets, bool missing)
 {
-    frame *f = &t->f;
-    const int64_t d = t->d, *cols = t->cols;
-    int64_t *wanted = take(c, d + 1 + targets, sizeof *wanted, "columns"), n = d, kept = 0;
-    memcpy(wanted, cols, (size_t)d * sizeof *wanted);
-    if (cols[d + 1] >= 0) wanted[n++] = cols[d + 1]; /* the noise */
-    for (int64_t j = 0; j < targets && !missing; j++) wanted[n++] = cols[fit_place(d, j)];
-    frame_complete(c, f, wanted, n);
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        bool any = !missing;
-        for (int64_t j = 0; j < targets && !any; j++)
-            any = !isnan(ct_table_at(f->table, f->rows[k], cols[fit_place(d, j)]));
-        if (any) f->rows[kept++] = f->rows[k];
-    }
-    f->n_rows = kept;
+    const int64_t d = t->d, noise = t->cols[d + 1];
+    const int64_t others = noise < 0 ? d : d + 1;
+    int64_t *wanted = take(c, others + targets, sizeof *wanted, "columns"), *of = wanted + others;
+    memcpy(wanted, t->cols, (size_t)d * sizeof *wanted);
+    if (noise >= 0) wanted[d] = noise;
+    for (int64_t j = 0; j < targets; j++) of[j] = t->cols[target_place(d, j)];
+    frame_complete(c, &t->f, wanted, missing ? others : others + targets);
+    if (missing) frame_keep_any(c, &t->f, of, targets);
 }
 
 /* Refuses a feature without any value. */
@@ -72,7 +66,7 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     if (kept < 2)
         fail(c, CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
              kept == 1 ? "" : "s");
-    for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[fit_place(d, j)], true);
+    for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[target_place(d, j)], true);
     for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
     if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
     if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) tell_skewed(c, f, cols[d]);

@@ -62,8 +62,12 @@ frame frame_parse(ctgp *c, const source *t, const ct_csv_options *how, const cha
 void frame_tell_notes(const frame *f);
 /* Index of the column. Fails with CODE_DATA and a list of the columns where there is none of that name. */
 int64_t frame_column(ctgp *c, const frame *f, const char *name);
+/* Whether one of the columns has this name. */
+bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_DATA where a value is infinite. */
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
+/* Keeps those of the chosen rows that have a value in any of `cols`. CODE_DATA where one is infinite. */
+void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n);
 /* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
 void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */
@@ -106,13 +110,9 @@ name_list split_names(ctgp *c, const char *text);
 /* A name as it can be pasted into the shell behind --drop, in quotes if it needs them. */
 const char *option_name(ctgp *c, const char *name);
 
-typedef struct pick {
-    int64_t col;
-    bool exact; /* by its own name, not by a pattern */
-} pick;
-
 typedef struct picks {
-    pick *at; /* [n] */
+    int64_t *cols; /* [n] */
+    bool *exact;   /* [n], by its own name, not by a pattern */
     int64_t n;
 } picks;
 

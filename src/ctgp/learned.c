@@ -81,7 +81,7 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 {
     const known m = known_make(c, gp);
-    frame f = frame_model(c, gp, t, m.cols);
+    frame f = frame_model(c, &gp, 1, t, m.cols);
     frame_column(c, &f, ct_gp_output(gp)->name);
     frame_complete(c, &f, m.cols, m.d + 1);
     int64_t found = 0;

@@ -4,25 +4,26 @@
 #include <math.h>
 #include <unistd.h>
 
-frame frame_model(ctgp *c, const ct_gp *gp, source *t, int64_t *cols)
+frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols)
 {
-    const int64_t d = ct_gp_dims(gp);
-    const char **names = take(c, d + 2, sizeof *names, "columns"), *noise = noise_column(noise_of(gp));
-    ct_column *columns = take(c, d + 2, sizeof *columns, "columns");
-    for (int64_t j = 0; j <= d; j++) {
-        columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
-        names[j] = columns[j].name;
-    }
-    if (noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
-    columns[d + 1].name = names[d + 1] = noise;
+    const int64_t d = ct_gp_dims(gp[0]);
+    const char **names = take(c, d + 1 + p, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
+    ct_column *columns = take(c, d + 1 + p, sizeof *columns, "columns");
+    int64_t n = d;
+    for (int64_t j = 0; j < d; j++) columns[j] = *ct_gp_input(gp[0], j);
+    for (int64_t j = 0; j < p; j++) columns[n++] = *ct_gp_output(gp[j]);
+    if (noise) columns[n++] = *ct_gp_get_options(gp[0]).noise_column;
+    if (noise) columns[n - 1].name = noise;
+    for (int64_t j = 0; j < n; j++) names[j] = columns[j].name;
     ct_csv_options as_model = c->table;
     as_model.columns = columns;
-    as_model.n_columns = noise ? d + 2 : d + 1;
-    const frame f = frame_parse(c, t, &as_model, names, as_model.n_columns);
+    as_model.n_columns = n;
+    const frame f = frame_parse(c, t, &as_model, names, n);
     if (!t->told) frame_tell_notes(&f);
     t->told = true;
     for (int64_t j = 0; j < d; j++) cols[j] = frame_column(c, &f, names[j]);
-    for (int64_t j = d; j <= d + 1; j++) cols[j] = names[j] ? ct_table_find(f.table, names[j]) : -1;
+    for (int64_t j = 0; j < p; j++) cols[target_place(d, j)] = ct_table_find(f.table, names[d + j]);
+    cols[d + 1] = noise ? ct_table_find(f.table, noise) : -1;
     return f;
 }
 
@@ -39,11 +40,11 @@ ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t co
     return NULL;
 }
 
-ct_tensor *frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, ct_tensor **noise)
+ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise)
 {
     const int64_t d = ct_gp_dims(gp);
     int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
-    *f = frame_model(c, gp, t, cols);
+    *f = frame_model(c, &gp, 1, t, cols);
     const int64_t of_noise = cols[d + 1];
     cols[d] = of_noise;
     frame_complete(c, f, cols, noise && of_noise >= 0 ? d + 1 : d);

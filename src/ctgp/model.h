@@ -79,12 +79,16 @@ void tell_joint(const model_file *m);
 
 /* -- model.c: tables as a model reads them, and its predictions -- */
 
-/* Parses a table by the model's columns. cols[0..d): the inputs; cols[d]: the target or -1; cols[d + 1]: the
- * column of the noise or -1. */
-frame frame_model(ctgp *c, const ct_gp *gp, source *t, int64_t *cols);
+/* Columns of a table: inputs 0 to d - 1, the target, the noise, and further targets. This is the place of target j.
+ */
+static inline int64_t target_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
+
+/* Parses a table by the columns of models of p outputs, [d + 1 + p], -1 for a target or a noise that is not there.
+ */
+frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols);
 /* The inputs of the rows of a table, at least one, that are complete. Unless `noise` is NULL, *noise is the
  * noise of these rows. */
-ct_tensor *frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, ct_tensor **noise);
+ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise);
 
 /* The noise of the chosen rows from column `col`; NULL if the model has no such column. If the table has
  * none, -1, that is refused if `required`; else it is NULL, and a note says that new observations have the
