@@ -118,6 +118,7 @@ static void mark_learned(ctgp *c, const frame *f, const known *m, fate *fates)
         theirs[k].index = k;
         for (int64_t j = 0; j <= m->d; j++)
             theirs[k].key += add_key(j, ct_table_at(f->table, f->rows[k], m->cols[j]), m->largest[j]);
+        if (isnan(theirs[k].key)) theirs[k].key = INFINITY; /* without a target: no row of the model */
     }
     sort_keyed(ours, m->n);
     sort_keyed(theirs, f->n_rows);
