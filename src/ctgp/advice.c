@@ -11,6 +11,7 @@ enum { MOST_ROWS = 5000 };
 #define NEGLIGIBLE 0.1
 
 typedef struct adviser {
+    FILE *to;
     ct_gp *gp;
     const ct_gp_numerics *numerics;
     bool any;
@@ -22,12 +23,12 @@ static void advise(adviser *a, const char *format, ...)
 {
     char text[1024];
     va_list args;
-    if (!a->any) printf("advice:\n");
+    if (!a->any) say(a->to, "advice:\n");
     a->any = true;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    say(stdout, "  %s\n", text);
+    say(a->to, "  %s\n", text);
 }
 
 /* -- columns and terms: judged by what leave-one-out loses without them -- */
@@ -38,6 +39,8 @@ static double density(ct_gp *gp)
     double sum;
     return ct_gp_points(gp) > MOST_ROWS || ct_gp_loo_ablation(gp, NULL, 0, &sum) ? NAN : sum;
 }
+
+static bool is_noise(const ct_param *p) { return !strncmp(p->name, "noise.", 6); }
 
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
@@ -54,11 +57,11 @@ static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
 
 static void print_drop(adviser *a, const int64_t *columns, int64_t count, double loss)
 {
-    printf("%s  --drop ", a->any ? "" : "advice:\n");
+    say(a->to, "%s  --drop ", a->any ? "" : "advice:\n");
     a->any = true;
     for (int64_t k = 0; k < count; k++)
-        say(stdout, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
-    printf(": leave-one-out loses %.2g nats without %s\n", fmax(loss, 0), count == 1 ? "it" : "them");
+        say(a->to, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
+    say(a->to, ": leave-one-out loses %.2g nats without %s\n", fmax(loss, 0), count == 1 ? "it" : "them");
 }
 
 /* Columns are dropped one after another, each judged without those already dropped, so that of two equivalent
@@ -163,7 +166,7 @@ static void advise_on_bounds(adviser *a)
         int side = ct_gp_at_bound(a->gp, i);
         const char *column = p->column >= 0 ? ct_gp_input(a->gp, p->column)->name : "its columns";
         if (!side) continue;
-        if (!strncmp(p->name, "noise.", 6))
+        if (is_noise(p))
             advise_on_noise(a, p, side);
         else if (may_end(p, side))
             continue;
@@ -181,30 +184,25 @@ static void advise_on_bounds(adviser *a)
 
 /* -- the covariance matrix -- */
 
-/* Parameter k of the noise, or NULL. */
-static const ct_param *noise_param(const ct_gp *gp, int64_t k)
-{
-    for (int64_t i = 0; i < ct_gp_params(gp); i++)
-        if (!strncmp(ct_gp_param(gp, i)->name, "noise.", 6) && !k--) return ct_gp_param(gp, i);
-    return NULL;
-}
-
 const char *more_noise(const ct_gp *gp)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     if (kind == CT_NOISE_NONE || kind == CT_NOISE_GIVEN) return "--noise learned";
     if (kind == CT_NOISE_GIVEN_PLUS) return NULL; /* it has no prior */
-    return noise_param(gp, 0)->prior.kind ? NULL : "--priors weak";
+    int64_t first = 0;
+    while (!is_noise(ct_gp_param(gp, first))) first++;
+    return ct_gp_param(gp, first)->prior.kind ? NULL : "--priors weak";
 }
 
 /* Whether some rows have next to no noise, given noise aside. */
 static bool is_quiet(const ct_gp *gp)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
-    const ct_param *p;
-    if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
-    for (int64_t k = 0; (p = noise_param(gp, k)) != NULL; k++)
-        if (!strstr(p->name, "slope") && ct_gp_at_bound(gp, ct_gp_find(gp, p->name)) < 0) return true;
+    if (noise_is_given(kind)) return false;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        if (is_noise(p) && !strstr(p->name, "slope") && ct_gp_at_bound(gp, i) < 0) return true;
+    }
     return kind == CT_NOISE_NONE;
 }
 
@@ -227,10 +225,10 @@ static void advise_on_matrix(adviser *a)
         advise(a, "%s digits hold: %s%sexpect no more of a prediction", how_many, remedy, or);
 }
 
-void print_advice(ctgp *c, ct_gp *gp, const ct_gp_numerics *numerics)
+void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics)
 {
-    adviser a = { .gp = gp, .numerics = numerics };
+    adviser a = { .to = w->to, .gp = gp, .numerics = numerics };
     advise_on_matrix(&a);
     advise_on_bounds(&a);
-    advise_on_columns(&a, take(c, ct_gp_dims(gp), sizeof(int64_t), "columns"));
+    advise_on_columns(&a, take(w->c, ct_gp_dims(gp), sizeof(int64_t), "columns"));
 }

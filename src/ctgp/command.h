@@ -58,7 +58,7 @@ void open_device(ctgp *c);
 void check(ctgp *c, ct_status status);
 /* A new tensor in f64, and the numbers of one. */
 ct_tensor *new_tensor(ctgp *c, ct_shape shape);
-void read_tensor(ctgp *c, const ct_tensor *tensor, double *to);
+double *tensor_values(ctgp *c, const ct_tensor *tensor);
 
 /* A file in memory. */
 typedef struct memory_file {
@@ -90,8 +90,6 @@ FILE *many_voice(void);
 bool many_keep(const char *text);
 /* Ends the command in all processes, also where it failed in one of them alone. All get the same code. */
 void many_end(ctgp *c);
-/* The device of many processes is "cpu". CODE_UNSUPPORTED if another one is asked for. */
-void many_device(ctgp *c);
 /* Copies bytes from process 0 to all. Fails with the code of a process that has failed. */
 void many_share(ctgp *c, void *data, size_t bytes);
 
@@ -241,13 +239,16 @@ static inline field field_end(char bracket, const char *text)
 
 typedef struct writer {
     ctgp *c;
-    FILE *to;
+    FILE *to, *out; /* what is written waits in `memory`, so that no failure leaves a part of it on `out` */
+    memory_file *memory;
     bool json;
     bool more; /* a comma comes before the next value */
     int depth; /* the open brackets; after the last one the line ends */
 } writer;
 
-writer writer_to(ctgp *c, FILE *to);
+/* Begins a result, whose end prints it. */
+writer result_begin(ctgp *c, FILE *out);
+void result_end(writer *w);
 void write_fields(writer *w, const field *f, size_t n);
 #define WRITE(w, ...) \
     write_fields(w, (const field[]){ __VA_ARGS__ }, sizeof((const field[]){ __VA_ARGS__ }) / sizeof(field))

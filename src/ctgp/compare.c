@@ -87,20 +87,20 @@ static verdict judge(ctgp *c, side *a, side *b)
 static int better(difference d) { return fabs(d.mean) > 2 * d.error ? (d.mean > 0 ? -1 : 1) : 0; }
 
 /* `names` are those of A and B. */
-static void print_winner(const verdict *v, const char *const names[2])
+static void print_winner(FILE *to, const verdict *v, const char *const names[2])
 {
     const int means = better(v->square), densities = better(v->density);
     const char *best = names[means > 0], *surest = names[densities > 0];
     if (means && means == densities)
-        say(stdout, "%s is better, in its means and in its densities\n", best);
+        say(to, "%s is better, in its means and in its densities\n", best);
     else if (means && densities)
-        say(stdout, "%s has the better means, %s the better densities\n", best, surest);
+        say(to, "%s has the better means, %s the better densities\n", best, surest);
     else if (means)
-        say(stdout, "%s has the better means; these rows do not show whose densities are better\n", best);
+        say(to, "%s has the better means; these rows do not show whose densities are better\n", best);
     else if (densities)
-        say(stdout, "%s has the better densities; these rows do not show whose means are better\n", surest);
+        say(to, "%s has the better densities; these rows do not show whose means are better\n", surest);
     else
-        say(stdout, "these rows do not show which is better: no difference exceeds two standard errors\n");
+        say(to, "these rows do not show which is better: no difference exceeds two standard errors\n");
 }
 
 /* "squared error 0.1 +- 0.02" */
@@ -124,42 +124,41 @@ static void write_verdict(writer *w, const verdict *v, const char *const names[2
     write_difference(w, "squared_error", "B minus A per row: squared error ", v->square);
     write_difference(w, "nlpd", ", nlpd ", v->density);
     WRITE(w, field_count(" (standard errors of %.0f rows)\n", (double)v->of[0].n), field_end('}', NULL));
-    if (!w->json) print_winner(v, names);
+    if (!w->json) print_winner(w->to, v, names);
 }
 
 /* `table` NULL: by leave-one-out. */
-static void compare(ctgp *c, side *a, side *b, const char *table)
+static void compare(ctgp *c, side s[2], const char *table)
 {
-    const char *names[] = { a->m.path, b->m.path };
-    const char *x = ct_gp_output(a->gp)->name, *y = ct_gp_output(b->gp)->name;
+    const char *names[] = { s[0].m.path, s[1].m.path };
+    const char *x = ct_gp_output(s[0].gp)->name, *y = ct_gp_output(s[1].gp)->name;
+    writer w = result_begin(c, stdout);
     if (strcmp(x, y) != 0)
         fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", names[0], x, names[1],
              y);
-    if (!table && !have_same_targets(c, a, b))
+    if (!table && !have_same_targets(c, &s[0], &s[1]))
         fail(c, CODE_DATA,
              "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
              "give a table to compare them on, ctgp compare A B DATA.csv",
              names[0], names[1]);
     for (int k = 0; k < 2; k++)
         if (table)
-            losses_in_table(c, k ? b : a, table);
+            losses_in_table(c, &s[k], table);
         else
-            losses_left_out(c, k ? b : a);
-    const verdict v = judge(c, a, b);
+            losses_left_out(c, &s[k]);
+    const verdict v = judge(c, &s[0], &s[1]);
     if (v.of[0].n < 2)
         fail(c, CODE_DATA, "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
              table ? table : names[0], (long long)v.of[0].n);
-    writer w = writer_to(c, stdout);
     write_verdict(&w, &v, names, !table);
-    if (!table) tell_joint(&a->m);
-    if (!table) tell_joint(&b->m);
+    result_end(&w);
+    for (int k = 0; k < 2 && !table; k++) tell_joint(&s[k].m);
 }
 
 static side open_side(ctgp *c, const char *path)
 {
-    side s = { .m = model_open(c, path, true) };
-    s.gp = s.m.gp[0];
-    return s;
+    const model_file m = model_open(c, path, true);
+    return (side){ .m = m, .gp = m.gp[0] };
 }
 
 void run_compare(ctgp *c, int argc, char **argv)
@@ -180,6 +179,7 @@ void run_compare(ctgp *c, int argc, char **argv)
     if (files[2] && is_stream(files[2]))
         fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
              is_standard(files[2]) ? "standard input" : files[2]);
-    side a = open_side(c, files[0]), b = open_side(c, files[1]);
-    compare(c, &a, &b, files[2]);
+    side s[2];
+    for (int k = 0; k < 2; k++) s[k] = open_side(c, files[k]);
+    compare(c, s, files[2]);
 }

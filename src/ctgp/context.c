@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Noreturn void stop(ctgp *c, int result)
 {
@@ -81,9 +82,11 @@ static void release_device(void *device) { ct_device_close(device); }
 
 void open_device(ctgp *c)
 {
+    const char *name = c->device_name;
     if (c->device) return;
-    many_device(c);
-    c->device = own(c, ct_device_open(c->device_name), release_device);
+    if (many() && name && strcmp(name, "cpu") != 0)
+        fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", name);
+    c->device = own(c, ct_device_open(many() ? "cpu" : name), release_device);
     check(c, ct_device_status(c->device));
 }
 
@@ -94,9 +97,12 @@ void check(ctgp *c, ct_status status)
 
 ct_tensor *new_tensor(ctgp *c, ct_shape shape) { return own_tensor(c, ct_empty(c->device, CT_F64, shape)); }
 
-void read_tensor(ctgp *c, const ct_tensor *tensor, double *to)
+double *tensor_values(ctgp *c, const ct_tensor *tensor)
 {
-    check(c, ct_read(tensor, to, (size_t)ct_tensor_count(tensor) * sizeof *to));
+    const int64_t n = ct_tensor_count(tensor);
+    double *values = take(c, n, sizeof *values, "numbers");
+    check(c, ct_read(tensor, values, (size_t)n * sizeof *values));
+    return values;
 }
 
 /* -- files in memory -- */

@@ -10,7 +10,7 @@
 /* "parameters": { name: value, ... }; in text a line for each, with its prior or not. */
 void write_parameters(writer *w, const ct_gp *gp, bool priors);
 /* Prints the standard deviations and correlations of the levels of each `index` in the kernel. */
-void print_levels(const ct_gp *gp);
+void print_levels(FILE *to, const ct_gp *gp);
 
 /* -- kernels.c -- */
 
@@ -21,34 +21,19 @@ void print_kernels(void);
 /* The option that raises a noise that is too low; NULL where the data determine the noise. */
 const char *more_noise(const ct_gp *gp);
 /* Prints the lines of advice under "advice:", where there are any. */
-void print_advice(ctgp *c, ct_gp *gp, const ct_gp_numerics *numerics);
+void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
-typedef struct outliers {
-    int64_t count;     /* -1: the model cannot tell */
-    keyed *list;       /* minus the standard deviations, so that the farthest is first; line or row, from 1 */
-    const char *where; /* "line" or "row" */
-} outliers;
-
-/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. */
-outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f);
-/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row"; in text a line, where there are such rows.
- * */
-void write_outliers(writer *w, const outliers *o, const char *heading);
+/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], the farthest first, by lines of the table whose rows the model has
+ * learned; with f = NULL by its rows, and null where the model cannot tell. In text a line, where there are any. */
+void write_outliers(writer *w, ct_gp *gp, const frame *f, const char *heading);
 
 /* -- sensitivity.c: how much each feature matters -- */
 
-/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises if the feature is
- * held at its mean; NaN if there is no covariance then. */
-typedef struct sensitivity {
-    double *first, *total, *loss;
-    char why[256]; /* why there are none, or "" */
-} sensitivity;
-
-sensitivity sensitivity_make(ctgp *c, ct_gp *gp, uint64_t seed);
-/* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
-void write_sensitivity(writer *w, const sensitivity *s, const ct_gp *gp);
+/* Sobol indices of the mean, and how far the leave-one-out NLPD rises if the feature is held at its mean:
+ * "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
+void write_sensitivity(writer *w, ct_gp *gp, uint64_t seed);
 
 /* -- trend.c: the mean -- */
 
@@ -59,15 +44,14 @@ void check_mean(ctgp *c, const ct_gp_options *options, int64_t d);
 /* The mean of a model as such a text. */
 const char *mean_text(ctgp *c, const ct_gp *gp);
 
-/* The coefficients of a basis. */
-typedef struct trend {
-    int64_t count; /* 0 without a basis, or a factor */
-    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
-} trend;
+/* Of a basis: "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
+void write_trend(writer *w, ct_gp *gp);
 
-trend read_trend(ctgp *c, ct_gp *gp);
-/* "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
-void write_trend(writer *w, const ct_gp *gp, const trend *t);
+/* -- info_result.c -- */
+
+/* What ctgp info says of an output. `factor`: the file has it. `table`: the rows that the model has learned, or NULL.
+ * Without `seed` there is no sensitivity. */
+void write_info(writer *w, ct_gp *gp, bool factor, const frame *table, const uint64_t *seed);
 
 /* -- the commands -- */
 

@@ -71,9 +71,10 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 
 void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
-    int64_t kept = 0;
+    int64_t kept = 0, *rows = take(c, f->n_rows, sizeof *rows, "rows");
     for (int64_t k = 0; k < f->n_rows; k++)
-        if (count_values(c, f, f->rows[k], cols, n)) f->rows[kept++] = f->rows[k];
+        if (count_values(c, f, f->rows[k], cols, n)) rows[kept++] = f->rows[k];
+    f->rows = rows;
     f->n_rows = kept;
 }
 

@@ -8,7 +8,8 @@ static void fit_rows(ctgp *c, const settings *s, lesson *l, ct_kernel *kernel, c
     const frame *f = &l->t.f;
     const int64_t *cols = l->t.cols, d = l->t.d;
     ct_tensor *X = frame_tensor(c, f, cols, d, s->dtype);
-    ct_tensor *y = target_tensor(c, f, cols[d], s->gp.transform, s->dtype);
+    /* A transform sees f64: f32 would make 1 of a share of 1 - 1e-8. */
+    ct_tensor *y = frame_tensor(c, f, &cols[d], 1, s->gp.transform ? CT_F64 : s->dtype);
     ct_column of_noise;
     if (noise_column(s->noise)) {
         of_noise = *ct_table_column(f->table, cols[d + 1]);
@@ -45,14 +46,14 @@ static void fit_one(ctgp *c, const settings *s, const learned *t)
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const lesson l = fit_learn(c, s, t);
     save_gp(c, l.gp, s->model, &how);
-    writer w = writer_to(c, stdout);
+    writer w = result_begin(c, stdout);
     fit_report(&w, s, &l);
+    result_end(&w);
 }
 
 void run_fit(ctgp *c, int argc, char **argv)
 {
     settings s = fit_read_settings(c, argc, argv);
-    if (!ct_comm_rank(many())) fit_check_writable(c, s.model);
     open_device(c);
     s.gp.comm = many();
     const learned t = fit_read_columns(c, &s);

@@ -31,8 +31,6 @@ typedef struct settings {
 } settings;
 
 settings fit_read_settings(ctgp *c, int argc, char **argv);
-/* Checks before hours of work that the model can be written to its folder. */
-void fit_check_writable(ctgp *c, const char *path);
 
 /* -- fit_columns.c -- */
 

@@ -116,6 +116,16 @@ static void check_together(ctgp *c, const words *w, const settings *s)
     check_outputs(c, w, s);
 }
 
+/* Before hours of work: whether the model can be written to its folder. */
+static void check_writable(ctgp *c, const char *path)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    const char *folder = !slash ? "." : slash == path ? "/" : text_of(c, "%.*s", (int)(slash - path), path);
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) fail(c, CODE_IO, "--model: %s is a directory", path);
+    if (access(folder, W_OK)) fail(c, CODE_IO, "--model: the folder %s cannot be written to", folder);
+}
+
 settings fit_read_settings(ctgp *c, int argc, char **argv)
 {
     const char *files[MOST_FILES];
@@ -214,14 +224,6 @@ settings fit_read_settings(ctgp *c, int argc, char **argv)
     if (!s.model) s.model = name_model(c, s.path);
     check_together(c, &w, &s);
     keep_apart(c, "--model", s.model, "TRAIN.csv", s.path);
+    if (!ct_comm_rank(many())) check_writable(c, s.model);
     return s;
-}
-
-void fit_check_writable(ctgp *c, const char *path)
-{
-    struct stat st;
-    const char *slash = strrchr(path, '/');
-    const char *folder = !slash ? "." : slash == path ? "/" : text_of(c, "%.*s", (int)(slash - path), path);
-    if (!stat(path, &st) && S_ISDIR(st.st_mode)) fail(c, CODE_IO, "--model: %s is a directory", path);
-    if (access(folder, W_OK)) fail(c, CODE_IO, "--model: the folder %s cannot be written to", folder);
 }

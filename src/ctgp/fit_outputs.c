@@ -3,31 +3,26 @@
 
 #include <string.h>
 
-/* The columns of target j as if it were the only one. */
-static learned columns_of(ctgp *c, const learned *t, int64_t j)
+/* The columns with target j in the place of the first. */
+static learned columns_of(ctgp *c, const settings *s, const learned *t, int64_t j)
 {
+    const int64_t n = t->d + 1 + s->n_targets;
     learned one = *t;
-    one.cols = take(c, t->d + 2, sizeof *one.cols, "columns");
-    memcpy(one.cols, t->cols, (size_t)(t->d + 2) * sizeof *one.cols);
+    one.cols = memcpy(take(c, n, sizeof *one.cols, "columns"), t->cols, (size_t)n * sizeof *one.cols);
     one.cols[t->d] = t->cols[target_place(t->d, j)];
     return one;
 }
 
 /* -- the report ------------------------------------------------------------------------------------------ */
 
-/* Scores and describes output j, whose columns are those of `t` and whose rows those of its lesson. */
-static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, const learned *t, int64_t j,
-                          lesson one)
+/* Scores and describes output j, which a lesson has learned, alone or with the others. */
+static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, int64_t j, lesson one)
 {
     const owned *before = c->owned;
-    const frame rows = one.t.f;
-    one.t = columns_of(c, t, j);
-    one.t.f = rows;
+    one.t = columns_of(c, s, &one.t, j);
     one.gp = ct_outputs_model(o, j);
     if (!one.gp) fail_device(c);
-    one.t.f.rows = memcpy(take(c, rows.n_rows, sizeof *rows.rows, "rows"), rows.rows,
-                          (size_t)rows.n_rows * sizeof *rows.rows);
-    frame_keep_any(c, &one.t.f, &one.t.cols[t->d], 1); /* a joint output learns no others */
+    frame_keep_any(c, &one.t.f, &one.t.cols[one.t.d], 1); /* a joint output learns no others */
     WRITE(w, field_text("%s:\n", s->targets[j]));
     fit_report(w, s, &one);
     give_back(c, before);
@@ -35,20 +30,21 @@ static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, 
 
 /* Saves the outputs before they are scored. In text the parameters of one model of all outputs come first, in
  * the units of the standardised outputs. */
-static void conclude(ctgp *c, const settings *s, ct_outputs *o, const learned *t, const lesson *l)
+static void conclude(ctgp *c, const settings *s, ct_outputs *o, const lesson *l)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const ct_gp *whole = ct_outputs_joint_model(o);
-    writer w = writer_to(c, stdout);
+    writer w = result_begin(c, stdout);
     save_outputs(c, o, s->model, &how);
     if (s->outputs && !w.json) {
         say(w.to, "%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
         write_parameters(&w, whole, false);
-        print_levels(whole);
+        print_levels(w.to, whole);
     }
     begin_outputs(&w, outputs_name(s->outputs));
-    for (int64_t j = 0; j < s->n_targets; j++) report_output(c, &w, s, o, t, j, l[s->outputs ? 0 : j]);
+    for (int64_t j = 0; j < s->n_targets; j++) report_output(c, &w, s, o, j, l[s->outputs ? 0 : j]);
     end_outputs(&w);
+    result_end(&w);
 }
 
 /* -- a model of each ------------------------------------------------------------------------------------- */
@@ -59,7 +55,7 @@ static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, less
     const int64_t p = s->n_targets;
     ct_gp **models = take(c, p, sizeof *models, "models");
     for (int64_t j = 0; j < p; j++) {
-        const learned one = columns_of(c, t, j);
+        const learned one = columns_of(c, s, t, j);
         if (s->progress != PROGRESS_NONE) note("%s", s->targets[j]);
         l[j] = fit_learn(c, s, &one);
         models[j] = l[j].gp;
@@ -123,5 +119,5 @@ void fit_outputs(ctgp *c, const settings *s, const learned *t)
              "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
     lesson *l = take(c, s->n_targets, sizeof *l, "targets");
     ct_outputs *o = (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(c, s, t, l);
-    conclude(c, s, o, t, l);
+    conclude(c, s, o, l);
 }

@@ -2,17 +2,17 @@
 #include "fit.h"
 
 /* Whether rounding moves the gradient by more than a search tolerates. */
-static void print_rounding(ct_gp *gp)
+static void print_rounding(FILE *to, ct_gp *gp)
 {
     const double most = 0.01; /* of the objective, where a parameter grows by a factor of e */
     ct_gp_numerics q;
     if (ct_gp_inspect(gp, &q) || q.gradient_error <= most) return;
     const char *remedy = ct_gp_dtype(gp) == CT_F32 ? "--dtype f64" : more_noise(gp);
-    printf("  %-28s %.1g, so that the search cannot end well: %s\n", "rounding of the gradient",
-           q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
+    say(to, "  %-28s %.1g, so that the search cannot end well: %s\n", "rounding of the gradient",
+        q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-static void write_model(writer *w, const ct_gp *gp, const trend *t, bool parameters)
+static void write_model(writer *w, ct_gp *gp, bool parameters)
 {
     ctgp *c = w->c;
     const bool transformed = ct_gp_transform(gp).kind;
@@ -20,7 +20,7 @@ static void write_model(writer *w, const ct_gp *gp, const trend *t, bool paramet
           field_word("transform", NULL, ct_transform_name(ct_gp_transform(gp).kind)),
           field_text("  parameters are of            %s\n", transformed ? target_text(c, gp) : NULL));
     if (parameters) write_parameters(w, gp, false);
-    write_trend(w, gp, t);
+    write_trend(w, gp);
 }
 
 /* How the search ended; in text only what is unusual. `asked`: the optimizer was. */
@@ -59,19 +59,15 @@ static void write_test(writer *w, score test)
 
 void fit_report(writer *w, const settings *s, const lesson *l)
 {
-    ctgp *c = w->c;
-    const trend t = read_trend(c, l->gp);
-    const score test = fit_score(c, &l->t, &l->h, l->gp);
-    const outliers far = outliers_find(c, l->gp, &l->t.f);
     const ct_fit_report r = ct_gp_report(l->gp);
     const ct_gp_choice *all = &l->choice;
     WRITE(w, field_begin(NULL, '{', NULL));
-    write_model(w, l->gp, &t, w->json || !s->outputs);
+    write_model(w, l->gp, w->json || !s->outputs);
     write_end(w, &r, s->fit.optimizer);
-    if (!w->json) print_rounding(l->gp);
-    write_outliers(w, &far, "  outliers                     ");
+    if (!w->json) print_rounding(w->to, l->gp);
+    write_outliers(w, l->gp, &l->t.f, "  outliers                     ");
     write_seasons(w, all->season, all->seasons);
-    write_test(w, test);
+    write_test(w, fit_score(w->c, &l->t, &l->h, l->gp));
     WRITE(w, field_number("n", "n=%.0f ", (double)ct_gp_points(l->gp)),
           field_number("features", "features=%.0f ", (double)ct_gp_dims(l->gp)),
           field_number("nlml", "nlml=%.6f ", ct_gp_nlml_value(l->gp)),

@@ -6,10 +6,10 @@
 
 int64_t *rows_shuffled(ctgp *c, int64_t n, uint64_t seed, uint64_t stream)
 {
-    double *keys = take(c, n, sizeof *keys, "rows");
     keyed *rows = take(c, n, sizeof *rows, "rows");
     int64_t *order = take(c, n, sizeof *order, "rows");
-    read_tensor(c, own_tensor(c, ct_rand_uniform(c->device, CT_F64, ct_shape1(n), seed, stream)), keys);
+    const double *keys =
+        tensor_values(c, own_tensor(c, ct_rand_uniform(c->device, CT_F64, ct_shape1(n), seed, stream)));
     for (int64_t i = 0; i < n; i++) rows[i] = (keyed){ keys[i], i };
     sort_keyed(rows, n);
     for (int64_t i = 0; i < n; i++) order[i] = rows[i].index;

@@ -1,5 +1,5 @@
 /* ctgp info: describes a model and how far its numbers can be trusted. */
-#include "info.h"
+#include "ctgp.h"
 
 #include <limits.h>
 
@@ -10,29 +10,15 @@ typedef struct request {
     long seed;
 } request;
 
-/* Describes one output. `table`: what the model learned, or NULL. */
-static void tell(writer *w, ct_gp *gp, bool factor, const request *r, source *table)
+/* Describes one output. `text`: the table that the model learned, or NULL. */
+static void tell(writer *w, ct_gp *gp, bool factor, const request *r, source *text)
 {
-    ctgp *c = w->c;
-    const owned *before = c->owned;
-    ct_gp_numerics q;
-    sensitivity each;
-    facts of = { .gp = gp, .factor = factor };
-    const ct_status inspected = ct_gp_inspect(gp, &q);
-    if (inspected == CT_ENOMEM) fail_device(c);
-    of.numerics = inspected ? NULL : &q;
-    of.t = read_trend(c, gp);
-    of.inputs = model_inputs(c, gp);
-    if (table) {
-        const frame f = frame_learned(c, gp, table);
-        of.far = outliers_find(c, gp, &f);
-    } else {
-        of.far = outliers_find(c, gp, NULL);
-    }
-    if (r->sensitive) each = sensitivity_make(c, gp, (uint64_t)r->seed);
-    of.each = r->sensitive ? &each : NULL;
-    write_info(w, &of);
-    give_back(c, before);
+    const owned *before = w->c->owned;
+    const uint64_t seed = (uint64_t)r->seed;
+    frame table;
+    if (text) table = frame_learned(w->c, gp, text);
+    write_info(w, gp, factor, text ? &table : NULL, r->sensitive ? &seed : NULL);
+    give_back(w->c, before);
 }
 
 /* Describes the outputs one after the other. */
@@ -41,7 +27,7 @@ static void tell_all(ctgp *c, const request *r)
     const model_file m = model_open(c, r->files[0], false);
     const char *kind = outputs_name(ct_outputs_kind_of(m.outputs));
     source *table = r->files[1] ? source_open(c, r->files[1]) : NULL;
-    writer w = writer_to(c, stdout);
+    writer w = result_begin(c, stdout);
     if (m.several && !w.json)
         say(w.to, "outputs      %lld, %s\n", (long long)ct_outputs_count(m.outputs), kind);
     if (m.several) begin_outputs(&w, kind);
@@ -50,6 +36,7 @@ static void tell_all(ctgp *c, const request *r)
         tell(&w, m.gp[k], m.factor, r, table);
     }
     if (m.several) end_outputs(&w);
+    result_end(&w);
 }
 
 void run_info(ctgp *c, int argc, char **argv)

@@ -1,5 +1,5 @@
 /* ctgp info: what it says of an output. */
-#include "info.h"
+#include "ctgp.h"
 
 #include <math.h>
 
@@ -103,38 +103,40 @@ static void write_near(writer *w, const ct_gp_numerics *q)
     WRITE(w, field_end(']', shown < q->near_rows ? ", ...\n" : "\n"));
 }
 
-static void write_numerics(writer *w, ct_gp *gp, const ct_gp_numerics *q)
+static void write_numerics(writer *w, ct_gp *gp)
 {
-    if (!q) {
+    ct_gp_numerics q;
+    const ct_status status = ct_gp_inspect(gp, &q);
+    if (status == CT_ENOMEM) fail_device(w->c);
+    if (status) {
         WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(w->c->device)));
         return;
     }
-    const char *digits = text_of(w->c, "%d of %d", (int)q->digits, ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
+    const char *digits = text_of(w->c, "%d of %d", (int)q.digits, ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
     WRITE(w, field_begin("numerics", '{', NULL),
-          field_number("condition", "condition    %.2g: about ", q->condition),
-          field_shown("digits", "%s digits hold\n", q->digits, digits),
+          field_number("condition", "condition    %.2g: about ", q.condition),
+          field_shown("digits", "%s digits hold\n", q.digits, digits),
           field_number("gradient_error",
                        "gradient     right to %.1g where a parameter grows by a factor of e\n",
-                       q->gradient_error),
-          field_number("smallest_pivot", "pivots       smallest %.2g of the diagonal, ", q->smallest_pivot),
-          field_number("pivot_row", "row %.0f\n", (double)q->pivot_row + 1));
-    write_near(w, q);
-    WRITE(w, field_count("at bounds    %.0f\n", (double)q->at_bounds), field_begin("at_bounds", '[', NULL));
+                       q.gradient_error),
+          field_number("smallest_pivot", "pivots       smallest %.2g of the diagonal, ", q.smallest_pivot),
+          field_number("pivot_row", "row %.0f\n", (double)q.pivot_row + 1));
+    write_near(w, &q);
+    WRITE(w, field_count("at bounds    %.0f\n", (double)q.at_bounds), field_begin("at_bounds", '[', NULL));
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
         if (ct_gp_at_bound(gp, i)) WRITE(w, field_word(NULL, NULL, ct_gp_param(gp, i)->name));
     WRITE(w, field_end(']', NULL), field_end('}', NULL));
-    if (!w->json) print_advice(w->c, gp, q);
+    if (!w->json) print_advice(w, gp, &q);
 }
 
 /* -- the whole -- */
 
-void write_info(writer *w, const facts *of)
+void write_info(writer *w, ct_gp *gp, bool factor, const frame *table, const uint64_t *seed)
 {
-    ct_gp *gp = of->gp;
     ctgp *c = w->c;
     const ct_gp_options o = ct_gp_get_options(gp);
     WRITE(w, field_begin(NULL, '{', NULL), field_word("target", "target       %s\n", ct_gp_output(gp)->name));
-    write_inputs(w, gp, of->inputs);
+    write_inputs(w, gp, model_inputs(c, gp));
     WRITE(w, field_number("n", "points       %.0f\n", (double)ct_gp_points(gp)),
           field_word("dtype", "dtype        %s\n", ct_dtype_name(ct_gp_dtype(gp))),
           field_word("kernel", "kernel       %s\n", kernel_text(c, gp)),
@@ -144,17 +146,17 @@ void write_info(writer *w, const facts *of)
           field_word("noise_column", NULL, noise_column(noise_of(gp))),
           field_word("standardize", "standardize  %s\n", standardize_name(o.standardize)));
     write_search(w, gp);
-    WRITE(w, field_flag("factor", NULL, of->factor),
-          field_text(of->factor ? NULL : "factor       left out of the file: computed when needed\n", ""),
+    WRITE(w, field_flag("factor", NULL, factor),
+          field_text(factor ? NULL : "factor       left out of the file: computed when needed\n", ""),
           field_number("jitter", "jitter       %.3g\n", ct_gp_jitter(gp)),
           field_number("nlml", "nlml         %.6f\n", ct_gp_nlml_value(gp)),
           field_text("parameters, in the units of %s:\n", o.transform ? target_text(c, gp) : "the data"));
     write_parameters(w, gp, true);
     if (w->json) write_priors(w, gp);
-    if (!w->json) print_levels(gp);
-    write_trend(w, gp, &of->t);
-    write_outliers(w, &of->far, "outliers     ");
-    write_numerics(w, gp, of->numerics);
-    if (of->each) write_sensitivity(w, of->each, gp);
+    if (!w->json) print_levels(w->to, gp);
+    write_trend(w, gp);
+    write_outliers(w, gp, table, "outliers     ");
+    write_numerics(w, gp);
+    if (seed) write_sensitivity(w, gp, *seed);
     WRITE(w, field_end('}', NULL));
 }

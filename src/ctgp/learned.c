@@ -6,20 +6,16 @@
 
 double *model_inputs(ctgp *c, ct_gp *gp)
 {
-    double *x = take(c, ct_gp_points(gp), (size_t)ct_gp_dims(gp) * sizeof *x, "rows of the model");
     ct_tensor *X = new_tensor(c, ct_shape2(ct_gp_points(gp), ct_gp_dims(gp)));
     check(c, ct_gp_data(gp, X, NULL));
-    read_tensor(c, X, x);
-    return x;
+    return tensor_values(c, X);
 }
 
 double *model_targets(ctgp *c, ct_gp *gp)
 {
-    double *y = take(c, ct_gp_points(gp), sizeof *y, "rows of the model");
-    ct_tensor *Y = new_tensor(c, ct_shape1(ct_gp_points(gp)));
-    check(c, ct_gp_data(gp, NULL, Y));
-    read_tensor(c, Y, y);
-    return y;
+    ct_tensor *y = new_tensor(c, ct_shape1(ct_gp_points(gp)));
+    check(c, ct_gp_data(gp, NULL, y));
+    return tensor_values(c, y);
 }
 
 /* -- the rows of the model beside those of a table ------------------------------------------------------- */
@@ -98,30 +94,29 @@ frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
 
-/* A sum of a row's values, each with a weight of its own. Irregular weights keep the sums of different rows
- * apart. */
-static double add_key(int64_t j, double value, double largest)
+/* Sums of the values of each row, sorted: of the table's chosen rows, or of the model's with f = NULL. Each value has
+ * a weight of its own, and irregular weights keep the sums of different rows apart. */
+static keyed *sum_rows(ctgp *c, const known *m, const frame *f, int64_t n)
 {
-    return largest > 0 ? (0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1)) * (value / largest) : 0;
+    keyed *rows = take(c, n, sizeof *rows, "rows");
+    for (int64_t i = 0; i < n; i++) {
+        rows[i].index = i;
+        for (int64_t j = 0; j <= m->d; j++) {
+            const double value = f ? ct_table_at(f->table, f->rows[i], m->cols[j]) : value_of(m, i, j);
+            const double weight = 0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1);
+            if (m->largest[j] > 0) rows[i].key += weight * (value / m->largest[j]);
+        }
+        if (isnan(rows[i].key)) rows[i].key = INFINITY; /* without a target: no row of the model */
+    }
+    sort_keyed(rows, n);
+    return rows;
 }
 
 /* Passes the rows of the table, and beside them those of the model, by their sums. */
 static void mark_learned(ctgp *c, const frame *f, const known *m, fate *fates)
 {
     const double slack = 256 * (double)(m->d + 1) * m->eps;
-    keyed *ours = take(c, m->n, sizeof *ours, "rows"), *theirs = take(c, f->n_rows, sizeof *theirs, "rows");
-    for (int64_t i = 0; i < m->n; i++) {
-        ours[i].index = i;
-        for (int64_t j = 0; j <= m->d; j++) ours[i].key += add_key(j, value_of(m, i, j), m->largest[j]);
-    }
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        theirs[k].index = k;
-        for (int64_t j = 0; j <= m->d; j++)
-            theirs[k].key += add_key(j, ct_table_at(f->table, f->rows[k], m->cols[j]), m->largest[j]);
-        if (isnan(theirs[k].key)) theirs[k].key = INFINITY; /* without a target: no row of the model */
-    }
-    sort_keyed(ours, m->n);
-    sort_keyed(theirs, f->n_rows);
+    const keyed *ours = sum_rows(c, m, NULL, m->n), *theirs = sum_rows(c, m, f, f->n_rows);
     for (int64_t k = 0, first = 0; k < f->n_rows; k++) {
         while (first < m->n && ours[first].key < theirs[k].key - slack) first++;
         for (int64_t i = first; i < m->n && ours[i].key <= theirs[k].key + slack; i++)

@@ -18,22 +18,18 @@ static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2
 
 ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
 {
-    enum { MEAN, VARIANCE, DENSITY, Y, PARTS };
     const int64_t n = ct_gp_points(gp);
-    ct_tensor *part[PARTS];
-    double *x = take(c, n, PARTS * sizeof *x, "predictions");
-    *l = (left_out){ .n = n,
-                     .mean = take(c, n, sizeof *l->mean, "predictions"),
-                     .std = take(c, n, sizeof *l->std, "predictions"),
-                     .loss = take(c, n, sizeof *l->loss, "predictions") };
-    for (int k = 0; k < PARTS; k++) part[k] = new_tensor(c, ct_shape1(n));
-    ct_status s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
-                       : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
-    if (!s) s = ct_gp_data(gp, NULL, part[Y]);
-    for (int k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, (size_t)n * sizeof *x);
-    for (int64_t i = 0; i < n && !s; i++)
-        take_row(l, i, ct_gp_transform(gp), x[i], x[n + i], x[2 * n + i], x[3 * n + i]);
-    return s;
+    ct_tensor *mean = new_tensor(c, ct_shape1(n)), *variance = new_tensor(c, ct_shape1(n)),
+              *density = new_tensor(c, ct_shape1(n));
+    const ct_status s = fold ? ct_gp_cross_validate(gp, fold, mean, variance, density)
+                             : ct_gp_loo(gp, mean, variance, density);
+    *l = (left_out){ .n = n };
+    if (s) return s;
+    *l = (left_out){ n, tensor_values(c, mean), tensor_values(c, variance),
+                     take(c, n, sizeof *l->loss, "predictions") };
+    const double *of = tensor_values(c, density), *y = model_targets(c, gp);
+    for (int64_t i = 0; i < n; i++) take_row(l, i, ct_gp_transform(gp), l->mean[i], l->std[i], of[i], y[i]);
+    return CT_OK;
 }
 
 left_out left_out_make(ctgp *c, ct_gp *gp, const int64_t *fold)
@@ -109,7 +105,7 @@ static void leave_out(ctgp *c, writer *w, const request *r, ct_gp *gp, bool only
 static void leave_out_all(ctgp *c, const request *r)
 {
     const model_file m = model_open(c, r->files[0], r->out != NULL);
-    writer w = writer_to(c, r->out && is_standard(r->out) ? stderr : stdout);
+    writer w = result_begin(c, r->out && is_standard(r->out) ? stderr : stdout);
     if (m.joint && (r->folds || r->by))
         fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", m.path,
              r->by ? "--by" : "--folds");
@@ -117,6 +113,7 @@ static void leave_out_all(ctgp *c, const request *r)
     if (m.n > 1) begin_outputs(&w, NULL);
     for (int64_t k = 0; k < m.n; k++) leave_out(c, &w, r, m.gp[k], m.n == 1, table);
     if (m.n > 1) end_outputs(&w);
+    result_end(&w);
     tell_joint(&m);
 }
 

@@ -81,15 +81,6 @@ void many_end(ctgp *c)
     ct_comm_free(processes);
 }
 
-void many_device(ctgp *c)
-{
-    if (!many()) return;
-    if (c->device_name && strcmp(c->device_name, "cpu") != 0)
-        fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs",
-             c->device_name);
-    c->device_name = "cpu";
-}
-
 void many_share(ctgp *c, void *data, size_t bytes)
 {
     const ct_status status = many() ? ct_comm_share(many(), data, bytes) : CT_OK;

@@ -113,17 +113,14 @@ static void check_moments(ctgp *c, const prediction *p, const char *target)
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
     const int64_t m = p->data.n_rows;
-    p->transform = ct_gp_transform(gp);
-    p->mean = take(c, m, sizeof(double), "predictions");
-    p->std = take(c, m, sizeof(double), "predictions");
-    double *added = take(c, m, sizeof(double), "predictions");
     ct_tensor *mean = new_tensor(c, ct_shape1(m)), *variance = new_tensor(c, ct_shape1(m)),
               *noise = new_tensor(c, ct_shape1(m));
     check(c, predict_rows(gp, X, mean, variance));
     check(c, ct_gp_noise_at(gp, X, given, noise));
-    read_tensor(c, mean, p->mean);
-    read_tensor(c, variance, p->std);
-    read_tensor(c, noise, added);
+    p->transform = ct_gp_transform(gp);
+    p->mean = tensor_values(c, mean);
+    p->std = tensor_values(c, variance);
+    const double *added = tensor_values(c, noise);
     for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i] + added[i]);
     check_moments(c, p, ct_gp_output(gp)->name);
 }

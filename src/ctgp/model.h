@@ -44,8 +44,6 @@ void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, 
 
 /* -- target.c: the target y on another scale, z = g(y) -- */
 
-/* The chosen rows of column `col`. A transform sees them in f64: f32 would make 1 of a share of 1 - 1e-8. */
-ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype);
 /* "log(y)", the function of the target that the model has learned. */
 const char *target_text(ctgp *c, const ct_gp *gp);
 /* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */

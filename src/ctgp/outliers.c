@@ -4,33 +4,27 @@
 enum { SHOWN = 5 };
 #define FAR 4.0 /* standard deviations */
 
-outliers outliers_find(ctgp *c, ct_gp *gp, const frame *f)
+void write_outliers(writer *w, ct_gp *gp, const frame *f, const char *heading)
 {
     left_out l;
-    const ct_status known = left_out_read(c, &l, gp, NULL);
-    if (known == CT_ENOMEM) fail_device(c);
-    outliers o = { .count = known ? -1 : 0,
-                   .list = take(c, l.n, sizeof *o.list, "rows"),
-                   .where = f ? "line" : "row" };
-    for (int64_t i = 0; i < l.n && !known; i++) {
-        const int64_t place = f ? ct_table_line(f->table, f->rows[i]) : i + 1;
-        if (l.loss[i].sigmas > FAR) o.list[o.count++] = (keyed){ -l.loss[i].sigmas, place };
+    const char *where = f ? "line" : "row", *place = f ? "line %.0f" : "row %.0f";
+    const ct_status known = left_out_read(w->c, &l, gp, NULL);
+    if (known == CT_ENOMEM) fail_device(w->c);
+    if (known) {
+        WRITE(w, field_word("outliers", NULL, NULL));
+        return;
     }
-    if (!known) sort_keyed(o.list, o.count);
-    return o;
-}
-
-void write_outliers(writer *w, const outliers *o, const char *heading)
-{
-    const int64_t shown = w->json || o->count < SHOWN ? o->count : SHOWN;
-    if (o->count < 0) WRITE(w, field_word("outliers", NULL, NULL));
-    if (o->count < 0 || (!o->count && !w->json)) return;
-    WRITE(w, field_begin("outliers", '[', heading));
-    const char *place = text_of(w->c, "%s %%.0f", o->where);
+    int64_t n = 0;
+    keyed *far = take(w->c, l.n, sizeof *far, "rows");
+    for (int64_t i = 0; i < l.n; i++)
+        if (l.loss[i].sigmas > FAR)
+            far[n++] = (keyed){ -l.loss[i].sigmas, f ? ct_table_line(f->table, f->rows[i]) : i + 1 };
+    sort_keyed(far, n);
+    const int64_t shown = w->json || n < SHOWN ? n : SHOWN;
+    WRITE(w, field_begin("outliers", '[', n ? heading : NULL));
     for (int64_t i = 0; i < shown; i++)
-        WRITE(w, field_begin(NULL, '{', i ? ", " : NULL),
-              field_number(o->where, place, (double)o->list[i].index),
-              field_number("sigmas", " (%.1f)", -o->list[i].key), field_end('}', NULL));
-    WRITE(w, field_count(shown < o->count ? " and %.0f more" : NULL, (double)(o->count - shown)),
-          field_end(']', ": standard deviations from what the other rows predict\n"));
+        WRITE(w, field_begin(NULL, '{', i ? ", " : NULL), field_number(where, place, (double)far[i].index),
+              field_number("sigmas", " (%.1f)", -far[i].key), field_end('}', NULL));
+    WRITE(w, field_count(shown < n ? " and %.0f more" : NULL, (double)(n - shown)),
+          field_end(']', n ? ": standard deviations from what the other rows predict\n" : NULL));
 }

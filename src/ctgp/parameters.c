@@ -42,28 +42,28 @@ static double covariance(const ct_gp *gp, const ct_cov_node *n, int a, int b)
     return sum;
 }
 
-static void print_node(const ct_gp *gp, const ct_cov_node *n, const ct_column *column)
+static void print_node(FILE *to, const ct_gp *gp, const ct_cov_node *n, const ct_column *column)
 {
-    say(stdout, "levels of %s, by index: standard deviation, and correlation with each before it\n",
+    say(to, "levels of %s, by index: standard deviation, and correlation with each before it\n",
         column->name);
     for (int a = 0; a < n->levels && a < MOST; a++) {
         char number[32];
         const double own = covariance(gp, n, a, a);
         snprintf(number, sizeof number, "%d", a);
-        say(stdout, "  %-20s %8.4g", a < column->n_levels ? column->levels[a] : number, sqrt(own));
+        say(to, "  %-20s %8.4g", a < column->n_levels ? column->levels[a] : number, sqrt(own));
         for (int b = 0; b < a; b++)
-            printf(" %5.2f", covariance(gp, n, a, b) / sqrt(own * covariance(gp, n, b, b)));
-        putchar('\n');
+            say(to, " %5.2f", covariance(gp, n, a, b) / sqrt(own * covariance(gp, n, b, b)));
+        fputc('\n', to);
     }
-    if (n->levels > MOST) printf("  and %d more\n", n->levels - MOST);
+    if (n->levels > MOST) say(to, "  and %d more\n", n->levels - MOST);
 }
 
-void print_levels(const ct_gp *gp)
+void print_levels(FILE *to, const ct_gp *gp)
 {
     const ct_cov_program *p = ct_kernel_program(ct_gp_kernel(gp));
     for (int32_t i = 0; i < p->n_nodes; i++) {
         const ct_cov_node *n = &ct_cov_nodes(p)[i];
         if (n->code == CT_COV_INDEX)
-            print_node(gp, n, &ct_gp_get_options(gp).inputs[ct_cov_dims(p)[n->dims]]);
+            print_node(to, gp, n, &ct_gp_get_options(gp).inputs[ct_cov_dims(p)[n->dims]]);
     }
 }

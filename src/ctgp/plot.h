@@ -65,7 +65,7 @@ void points_plot(FILE *script, const points *q, bool bars, bool key);
 /* At points of one input: the middle of a distribution, and the ends of its 95 % interval. */
 typedef struct curve {
     int64_t n;
-    double *x, *middle, *low, *high; /* [n] */
+    double *x, *middle, *low, *high; /* [n]; the last three once they are predicted */
 } curve;
 
 curve curve_make(ctgp *c, int64_t n);
@@ -73,7 +73,7 @@ curve curve_make(ctgp *c, int64_t n);
  * there. */
 double irregular(int64_t i, int64_t n);
 /* Predicts with the noise or without; `inputs` (n, d). */
-void curve_predict(ctgp *c, const curve *of, ct_gp *gp, const double *inputs, bool noise);
+void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise);
 /* Extends an axis to the band. */
 void cover_band(axis *y, const curve *of);
 /* Writes the data block of that name. */

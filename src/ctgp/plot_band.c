@@ -3,8 +3,7 @@
 
 curve curve_make(ctgp *c, int64_t n)
 {
-    double *x = take(c, n, 4 * sizeof *x, "points of a curve");
-    return (curve){ n, x, x + n, x + 2 * n, x + 3 * n };
+    return (curve){ .n = n, .x = take(c, n, sizeof(double), "points of a curve") };
 }
 
 double irregular(int64_t i, int64_t n)
@@ -12,17 +11,18 @@ double irregular(int64_t i, int64_t n)
     return ((double)i + fmod((double)i * (sqrt(5) - 1) / 2, 1)) / (double)n;
 }
 
-void curve_predict(ctgp *c, const curve *of, ct_gp *gp, const double *inputs, bool noise)
+void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise)
 {
     const ct_transform t = ct_gp_transform(gp);
     const int64_t n = of->n;
     ct_tensor *X = own_tensor(c, ct_from(c->device, CT_F64, ct_shape2(n, ct_gp_dims(gp)), inputs));
     ct_tensor *m = new_tensor(c, ct_shape1(n)), *v = new_tensor(c, ct_shape1(n));
     check(c, (noise ? ct_gp_predict_noisy : ct_gp_predict)(gp, X, m, v));
-    read_tensor(c, m, of->middle);
-    read_tensor(c, v, of->low);
+    of->middle = tensor_values(c, m);
+    of->low = tensor_values(c, v);
+    of->high = tensor_values(c, v);
     for (int64_t i = 0; i < n; i++) {
-        const double mean = of->middle[i], width = Z95 * sqrt(of->low[i]);
+        const double mean = of->middle[i], width = Z95 * sqrt(of->high[i]);
         of->middle[i] = ct_transform_inverse(t, mean);
         of->low[i] = ct_transform_inverse(t, mean - width);
         of->high[i] = ct_transform_inverse(t, mean + width);

@@ -95,7 +95,7 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
     }
     x = column_axis(input, x.lo, x.hi);
     write_column_axis(c, script, &x, 7, input);
-    const curve line =
+    curve line =
         input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, &x, p, x_col);
     curve_predict(c, &line, gp, line.x, true);
     cover_band(&y, &line);

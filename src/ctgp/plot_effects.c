@@ -48,9 +48,9 @@ static effect effect_begin(ctgp *c, const ct_gp *gp, const prediction *p, int64_
 }
 
 /* Predicts effect j of d, and returns the range of its middle. */
-static double effect_predict(ctgp *c, ct_gp *gp, const effect *effects, int64_t d, int64_t j)
+static double effect_predict(ctgp *c, ct_gp *gp, effect *effects, int64_t d, int64_t j)
 {
-    const curve *of = &effects[j].of;
+    curve *of = &effects[j].of;
     double *x = take(c, of->n, (size_t)d * sizeof *x, "points of an effect"); /* (n, d) */
     for (int64_t i = 0; i < of->n; i++)
         for (int64_t k = 0; k < d; k++) x[i * d + k] = k == j ? of->x[i] : effects[k].median;

@@ -108,7 +108,7 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
 static void write_prediction(ctgp *c, writer *w, const prediction *p, const char *target, bool several)
 {
     const score s = prediction_score(c, p);
-    if (!w->json && !s.n && w->to == stderr) return;
+    if (!w->json && !s.n && w->out == stderr) return;
     WRITE(w, field_text("%s: ", several ? target : NULL));
     if (!w->json && !s.n) {
         say(w->to, "n=0 rows=%lld: there is no value of the target '%s' to score by\n",
@@ -123,10 +123,11 @@ static void write_prediction(ctgp *c, writer *w, const prediction *p, const char
 
 static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE *out)
 {
-    writer w = writer_to(c, out);
+    writer w = result_begin(c, out);
     if (m->n > 1) begin_outputs(&w, NULL);
     for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], ct_gp_output(m->gp[k])->name, m->n > 1);
     if (m->n > 1) end_outputs(&w);
+    result_end(&w);
 }
 
 /* Predicts all outputs, and reads the table once. */

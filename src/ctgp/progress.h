@@ -6,19 +6,16 @@
 
 typedef struct watch {
     const settings *s;
-    double end;    /* of the time limit; 0: none */
-    bool late;     /* the limit has passed */
-    bool terminal; /* one line shows the state and is rewritten */
-    bool shown;    /* it is on the terminal */
+    double end; /* of the time limit; 0: none */
+    bool late;  /* the limit has passed */
+    bool shown; /* it is on the terminal */
     bool estimated;
     const char *checkpoint;          /* NULL: there is none, or the fit has said that it goes on from there */
     const ct_gp_choice *choice;      /* NULL: one model, whose kernel is given */
     int64_t n, rows;                 /* all rows; those of the choice once its candidates are listed */
     bool compared[CT_GP_CANDIDATES]; /* their criteria are printed */
     const ct_column *season_column;
-    bool season_asked; /* by the option */
-    ct_fit_objective objective;
-    int steps;              /* evaluations that a search usually takes */
+    bool season_asked;      /* by the option */
     int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;
 

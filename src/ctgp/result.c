@@ -61,7 +61,17 @@ static void write_text(writer *w, const field *f)
 
 /* -- both -- */
 
-writer writer_to(ctgp *c, FILE *to) { return (writer){ .c = c, .to = to, .json = c->json }; }
+writer result_begin(ctgp *c, FILE *out)
+{
+    memory_file *m = memory_open(c, "the result");
+    return (writer){ .c = c, .to = m->to, .out = out, .memory = m, .json = c->json };
+}
+
+void result_end(writer *w)
+{
+    memory_end(w->c, w->memory, "the result");
+    fwrite(w->memory->text, 1, w->memory->size, w->out);
+}
 
 void write_fields(writer *w, const field *f, size_t n)
 {

@@ -15,9 +15,8 @@ typedef struct request {
 static void write_draws(ctgp *c, const frame *data, const ct_tensor *samples, const char *out)
 {
     const int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows;
-    double *drawn = take(c, m, (size_t)draws * sizeof *drawn, "rows of draws");
     sheet to = { .rows = ct_table_rows(data->table) };
-    read_tensor(c, samples, drawn);
+    const double *drawn = tensor_values(c, samples);
     for (int64_t j = 0; j < draws; j++) {
         double *x = sheet_values(c, &to, "draw%lld", (long long)j);
         for (int64_t k = 0; k < m; k++) x[data->rows[k]] = drawn[j * m + k];
@@ -30,19 +29,16 @@ static void add_noise(ctgp *c, ct_gp *gp, const ct_tensor *X, const ct_tensor *g
                       ct_tensor *samples)
 {
     const int64_t draws = ct_tensor_dim(samples, 0), m = ct_tensor_dim(samples, 1);
-    double *x = take(c, m, (size_t)draws * sizeof *x, "rows of draws");
-    double *variance = take(c, m, sizeof *x, "rows of draws"), *e = take(c, m, sizeof *x, "rows of draws");
     ct_tensor *noise = new_tensor(c, ct_shape1(m));
     check(c, ct_gp_noise_at(gp, X, given, noise));
-    read_tensor(c, noise, variance);
-    read_tensor(c, samples, x);
+    double *x = tensor_values(c, samples);
+    const double *variance = tensor_values(c, noise);
     for (int64_t i = 0; i < draws; i++) { /* ct_gp_sample counts its streams from 0 */
         const owned *before = c->owned;
-        read_tensor(
-            c, own_tensor(c, ct_rand_normal(c->device, CT_F64, ct_shape1(m), (uint64_t)seed, ~(uint64_t)i)),
-            e);
-        give_back(c, before);
+        const double *e = tensor_values(
+            c, own_tensor(c, ct_rand_normal(c->device, CT_F64, ct_shape1(m), (uint64_t)seed, ~(uint64_t)i)));
         for (int64_t j = 0; j < m; j++) x[i * m + j] += sqrt(variance[j]) * e[j];
+        give_back(c, before);
     }
     check(c, ct_write(samples, x, (size_t)(draws * m) * sizeof *x));
 }

@@ -42,24 +42,21 @@ void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t
 
 /* -- periods of a kernel that is given -- */
 
-/* Whether the kernel has a period; *open: one without a start of its own. */
-static bool has_period(const ct_kernel *kernel, bool *open)
+/* 0: it has none; 1: each has a start of its own; 2: one has none. */
+static int periods_of(const ct_kernel *kernel)
 {
-    bool any = false;
-    *open = false;
+    int found = 0;
     for (int64_t i = 0; i < ct_kernel_params(kernel); i++) {
         const ct_param *p = ct_kernel_param(kernel, i);
-        if (!strstr(p->name, ".period")) continue;
-        any = true;
-        *open = *open || !(p->fixed || p->start_given);
+        const int kind = !strstr(p->name, ".period") ? 0 : p->fixed || p->start_given ? 1 : 2;
+        if (kind > found) found = kind;
     }
-    return any;
+    return found;
 }
 
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how)
 {
-    bool open;
-    if (!has_period(kernel, &open) || !open) return;
+    if (periods_of(kernel) < 2) return;
     how->restarts = PERIOD_RESTARTS;
     note("the period has no start of its own: %d searches, the first from the periodogram; "
          "--restarts says how many more than one",
@@ -119,10 +116,9 @@ static int64_t likely_column(const ct_gp *gp)
 void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
 {
     const int64_t j = likely_column(gp), n = ct_gp_points(gp);
-    bool open;
     ct_season season[CT_SEASONS];
     int count;
-    if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
+    if (j < 0 || periods_of(ct_gp_kernel(gp))) return;
     double *z = model_targets(c, gp);
     for (int64_t i = 0; i < n; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
     const ct_tensor *target = own_tensor(c, ct_from(c->device, CT_F64, ct_shape1(n), z));

@@ -5,28 +5,28 @@
 
 enum { SAMPLES = 10000 };
 
-sensitivity sensitivity_make(ctgp *c, ct_gp *gp, uint64_t seed)
+/* How far the leave-one-out NLPD rises if each feature is held at its mean; NaN if there is no covariance then. */
+static ct_status find_losses(ct_gp *gp, double *loss)
 {
-    const int64_t d = ct_gp_dims(gp);
-    double all, *memory = take(c, d, 3 * sizeof *memory, "features");
-    sensitivity s = { .first = memory, .total = memory + d, .loss = memory + 2 * d };
-    ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s.first, s.total);
-    if (!status) status = ct_gp_loo_ablation(gp, NULL, 0, &all);
-    if (status) snprintf(s.why, sizeof s.why, "%s", ct_message(c->device));
-    for (int64_t j = 0; j < d && !status; j++) {
-        double sum; /* NaN where there is no covariance without the feature */
+    double all, sum;
+    ct_status status = ct_gp_loo_ablation(gp, NULL, 0, &all);
+    for (int64_t j = 0; j < ct_gp_dims(gp) && !status; j++) {
         const ct_status without = ct_gp_loo_ablation(gp, &j, 1, &sum);
-        s.loss[j] = (all - sum) / (double)ct_gp_points(gp);
+        loss[j] = (all - sum) / (double)ct_gp_points(gp);
         if (without == CT_ENOMEM) status = without;
     }
-    if (status == CT_ENOMEM) fail_device(c);
-    return s;
+    return status;
 }
 
-void write_sensitivity(writer *w, const sensitivity *s, const ct_gp *gp)
+void write_sensitivity(writer *w, ct_gp *gp, uint64_t seed)
 {
-    if (s->why[0]) {
-        WRITE(w, field_shown("sensitivity", "sensitivity  %s\n", NAN, s->why));
+    const int64_t d = ct_gp_dims(gp);
+    double *first = take(w->c, d, 3 * sizeof *first, "features"), *total = first + d, *loss = total + d;
+    ct_status status = ct_gp_sobol(gp, SAMPLES, seed, first, total);
+    if (!status) status = find_losses(gp, loss);
+    if (status == CT_ENOMEM) fail_device(w->c);
+    if (status) {
+        WRITE(w, field_shown("sensitivity", "sensitivity  %s\n", NAN, ct_message(w->c->device)));
         return;
     }
     const bool transformed = ct_gp_transform(gp).kind;
@@ -39,11 +39,11 @@ void write_sensitivity(writer *w, const sensitivity *s, const ct_gp *gp)
                     "how far the leave-one-out nlpd rises where a feature is held at its mean, without a new "
                     "fit:\n"),
         field_text("  %-28s first order  total        nlpd\n", ""));
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
+    for (int64_t j = 0; j < d; j++)
         WRITE(w, field_begin(NULL, '{', NULL), field_word("feature", "  %-28s ", ct_gp_input(gp, j)->name),
-              field_number("first", "%-12.3f ", s->first[j]), field_number("total", "%-12.3f ", s->total[j]),
-              isnan(s->loss[j]) ? field_shown("loo_nlpd_without", "%s\n", NAN, "no covariance without it")
-                                : field_number("loo_nlpd_without", "%+.4g\n", s->loss[j]),
+              field_number("first", "%-12.3f ", first[j]), field_number("total", "%-12.3f ", total[j]),
+              isnan(loss[j]) ? field_shown("loo_nlpd_without", "%s\n", NAN, "no covariance without it")
+                             : field_number("loo_nlpd_without", "%+.4g\n", loss[j]),
               field_end('}', NULL));
     WRITE(w, field_end(']', NULL));
 }

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-ct_tensor *target_tensor(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind, ct_dtype dtype)
-{
-    return frame_tensor(c, f, &col, 1, kind ? CT_F64 : dtype);
-}
-
 const char *target_text(ctgp *c, const ct_gp *gp)
 {
     const ct_transform_kind kind = ct_gp_transform(gp).kind;

@@ -41,25 +41,20 @@ const char *mean_text(ctgp *c, const ct_gp *gp)
     return text;
 }
 
-trend read_trend(ctgp *c, ct_gp *gp)
+void write_trend(writer *w, ct_gp *gp)
 {
-    trend t = { .count = ct_gp_functions(gp) };
-    const ct_status s = t.count ? ct_gp_coefficients(gp, t.value, t.error) : CT_OK;
-    if (s == CT_ENOMEM) fail_device(c);
-    if (s) t.count = 0;
-    return t;
-}
-
-void write_trend(writer *w, const ct_gp *gp, const trend *t)
-{
-    WRITE(w, field_begin("coefficients", '{',
-                         t->count ? "coefficients of the mean, integrated out, and their standard errors:\n"
-                                  : NULL));
-    for (int64_t i = 0; i < t->count; i++) {
+    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
+    int64_t n = ct_gp_functions(gp);
+    const ct_status s = n ? ct_gp_coefficients(gp, value, error) : CT_OK;
+    if (s == CT_ENOMEM) fail_device(w->c);
+    if (s) n = 0; /* without a factor */
+    WRITE(w,
+          field_begin("coefficients", '{',
+                      n ? "coefficients of the mean, integrated out, and their standard errors:\n" : NULL));
+    for (int64_t i = 0; i < n; i++) {
         const char *name = function_text(w->c, gp, i);
-        WRITE(w, field_label(name), field_begin(name, '{', NULL),
-              field_number("value", "%-12.6g ", t->value[i]), field_number("error", "+- %.3g\n", t->error[i]),
-              field_end('}', NULL));
+        WRITE(w, field_label(name), field_begin(name, '{', NULL), field_number("value", "%-12.6g ", value[i]),
+              field_number("error", "+- %.3g\n", error[i]), field_end('}', NULL));
     }
     WRITE(w, field_end('}', NULL));
 }

@@ -21,7 +21,7 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
     fail(c, CODE_DATA, "%s", name);
 }
 
-void many_device(ctgp *c) { (void)c; }
+ct_comm *many(void) { return NULL; }
 
 /* What the shell makes of one word, in place. */
 static void unquote(char *text)
@@ -41,9 +41,9 @@ static void unquote(char *text)
 
 static void check_round_trip(ctgp *c, const char *name)
 {
-    char text[OPTION_NAME];
-    const char *written = option_name(name, text);
-    if (written != text) return;
+    const char *written = option_name(c, name);
+    if (written == name) return;
+    char *text = text_of(c, "%s", written);
     unquote(text);
     const name_list list = split_names(c, text);
     if (list.n != 1 || strcmp(list.name[0], name)) __builtin_trap();
