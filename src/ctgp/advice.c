@@ -17,14 +17,17 @@ typedef struct adviser {
     bool any;
 } adviser;
 
-static void advise(adviser *a, const char *format, ...) CT_PRINTF(2, 3);
+static void begin_line(adviser *a)
+{
+    if (!a->any) say(a->to, "advice:\n");
+    a->any = true;
+}
 
-static void advise(adviser *a, const char *format, ...)
+CT_PRINTF(2, 3) static void advise(adviser *a, const char *format, ...)
 {
     char text[1024];
     va_list args;
-    if (!a->any) say(a->to, "advice:\n");
-    a->any = true;
+    begin_line(a);
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -57,8 +60,8 @@ static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
 
 static void print_drop(adviser *a, const int64_t *columns, int64_t count, double loss)
 {
-    say(a->to, "%s  --drop ", a->any ? "" : "advice:\n");
-    a->any = true;
+    begin_line(a);
+    say(a->to, "  --drop ");
     for (int64_t k = 0; k < count; k++)
         say(a->to, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
     say(a->to, ": leave-one-out loses %.2g nats without %s\n", fmax(loss, 0), count == 1 ? "it" : "them");

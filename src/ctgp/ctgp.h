@@ -25,8 +25,9 @@ void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
-/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], the farthest first, by lines of the table whose rows the model has
- * learned; with f = NULL by its rows, and null where the model cannot tell. In text a line, where there are any. */
+/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], the farthest first, by lines of the table whose rows the
+ * model has learned; with f = NULL by its rows, and null where the model cannot tell. In text a line, where
+ * there are any. */
 void write_outliers(writer *w, ct_gp *gp, const frame *f, const char *heading);
 
 /* -- sensitivity.c: how much each feature matters -- */
@@ -49,8 +50,8 @@ void write_trend(writer *w, ct_gp *gp);
 
 /* -- info_result.c -- */
 
-/* What ctgp info says of an output. `factor`: the file has it. `table`: the rows that the model has learned, or NULL.
- * Without `seed` there is no sensitivity. */
+/* What ctgp info says of an output. `factor`: the file has it. `table`: the rows that the model has learned,
+ * or NULL. Without `seed` there is no sensitivity. */
 void write_info(writer *w, ct_gp *gp, bool factor, const frame *table, const uint64_t *seed);
 
 /* -- the commands -- */

@@ -22,10 +22,9 @@ typedef struct settings {
     double test;     /* the share of the rows that is held back */
     bool test_last;  /* they are the last ones */
     bool restarts_given;
-    long max_rows;  /* 0: all */
-    char **targets; /* [n_targets], of `target` */
-    int64_t n_targets;
-    ct_outputs_kind outputs; /* of several */
+    long max_rows;               /* 0: all */
+    int64_t n_targets, *targets; /* columns of the table, [n_targets], that `target` names */
+    ct_outputs_kind outputs;     /* of several */
     long rank;
     bool no_factor;
 } settings;
@@ -71,8 +70,6 @@ void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
 /* Prints each season on standard error and, if seasons were asked for, that there is none. */
 void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
-/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; no text. */
-void write_seasons(writer *w, const ct_season *season, int count);
 /* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
 void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given);
 
@@ -86,8 +83,8 @@ void set_bounds(ctgp *c, ct_gp *gp, const settings *s);
 /* A kernel of these inputs that the context owns. Text that is none is CODE_USAGE. */
 ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
 
-/* Fits a model of `kernel`, which it takes over, within the bounds, or chooses a covariance where `kernel` is NULL.
- * Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
+/* Fits a model of `kernel`, which it takes over, within the bounds, or chooses a covariance where `kernel` is
+ * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
 ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
              const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice);
 

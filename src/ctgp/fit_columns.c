@@ -4,16 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-static bool named(const char *const *names, int64_t n, const char *name)
+static bool is_target(const settings *s, const frame *f, const char *name)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return true;
-    return false;
-}
-
-static bool is_target(const settings *s, const char *name)
-{
-    return named((const char *const *)s->targets, s->n_targets, name);
+    return frame_has_name(f, s->targets, s->n_targets, name);
 }
 
 /* Appends a feature, which no other has the name of. */
@@ -35,15 +28,15 @@ static void list_features(ctgp *c, const settings *s, learned *t, int64_t noise)
     const frame *f = &t->f;
     const char *first = ct_table_name(f->table, 0);
     const picks features = frame_pick(c, f, s->features), drop = frame_pick(c, f, s->drop);
-    const bool counts = !s->features && !is_target(s, first) && ct_table_counts_rows(f->table, 0) &&
+    const bool counts = !s->features && !is_target(s, f, first) && ct_table_counts_rows(f->table, 0) &&
                         !frame_has_name(f, drop.cols, drop.n, first);
     const int64_t wanted = s->features ? features.n : ct_table_cols(f->table);
     for (int64_t i = counts ? 1 : 0; i < wanted; i++) {
         const int64_t col = s->features ? features.cols[i] : i;
         const bool exact = s->features && features.exact[i];
         const char *name = ct_table_name(f->table, col);
-        if (is_target(s, name) && exact) fail(c, CODE_USAGE, "--features names the target '%s'", name);
-        if (!is_target(s, name) && (col != noise || exact) && !frame_has_name(f, drop.cols, drop.n, name))
+        if (is_target(s, f, name) && exact) fail(c, CODE_USAGE, "--features names the target '%s'", name);
+        if (!is_target(s, f, name) && (col != noise || exact) && !frame_has_name(f, drop.cols, drop.n, name))
             add_feature(c, s, t, col);
     }
     if (counts && t->d)
@@ -52,39 +45,31 @@ static void list_features(ctgp *c, const settings *s, learned *t, int64_t noise)
         t->cols[t->d++] = 0;
 }
 
-/* If a column has the whole text as its name, it is the only target; else commas separate several. */
+/* If a column has the whole text as its name, it is the only target; else commas separate several. Each has a
+ * number: in the first reading of the table text counts as missing. */
 static void find_targets(ctgp *c, settings *s, const frame *f)
 {
     const name_list list = split_names(c, s->target);
     const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
-    s->targets = list.name;
-    s->n_targets = one ? 1 : list.n;
-    if (one) s->targets[0] = text_of(c, "%s", s->target);
-    if (s->n_targets > CT_OUTPUTS_MOST)
-        fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
+    const int64_t n = one ? 1 : list.n, rows = ct_table_rows(f->table);
+    s->targets = take(c, n, sizeof *s->targets, "targets");
+    if (n > CT_OUTPUTS_MOST)
+        fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)n,
              CT_OUTPUTS_MOST);
-    if (s->rank > s->n_targets)
-        fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
-             (long long)s->n_targets);
-    for (int64_t j = 0; j < s->n_targets; j++) {
-        frame_column(c, f, s->targets[j]);
-        if (named((const char *const *)s->targets, j, s->targets[j]))
-            fail(c, CODE_USAGE, "--target names '%s' twice", s->targets[j]);
-    }
-}
-
-/* Each target has a number. In the first reading of the table text counts as missing. */
-static void check_numbers(ctgp *c, const settings *s, const frame *f)
-{
-    for (int64_t j = 0; j < s->n_targets; j++) {
-        const int64_t col = ct_table_find(f->table, s->targets[j]), rows = ct_table_rows(f->table);
+    if (s->rank > n)
+        fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank, (long long)n);
+    for (int64_t j = 0; j < n; j++) {
+        const char *name = one ? s->target : list.name[j];
+        const int64_t col = frame_column(c, f, name);
         int64_t i = 0;
+        if (is_target(s, f, name)) fail(c, CODE_USAGE, "--target names '%s' twice", name);
         while (i < rows && isnan(ct_table_at(f->table, i, col))) i++;
         if (i == rows)
             fail(c, CODE_DATA,
                  "%s: the target '%s' has no number in any row: write classes or dates as numbers, or "
                  "name another column",
-                 f->path, s->targets[j]);
+                 f->path, name);
+        s->targets[s->n_targets++] = col;
     }
 }
 
@@ -94,16 +79,14 @@ static learned choose_columns(ctgp *c, settings *s, const frame *f)
     learned t = { .f = *f, .cols = take(c, 2 * ct_table_cols(f->table) + 2, sizeof *t.cols, "columns") };
     const char *told = noise_column(s->noise);
     find_targets(c, s, f);
-    check_numbers(c, s, f);
     const int64_t noise = told ? frame_column(c, f, told) : -1;
-    if (told && is_target(s, told))
+    if (told && is_target(s, f, told))
         fail(c, CODE_USAGE, "%s names the target '%s'",
              s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
     list_features(c, s, &t, noise);
     if (!t.d) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     t.cols[t.d + 1] = noise;
-    for (int64_t j = 0; j < s->n_targets; j++)
-        t.cols[target_place(t.d, j)] = ct_table_find(f->table, s->targets[j]);
+    for (int64_t j = 0; j < s->n_targets; j++) t.cols[target_place(t.d, j)] = s->targets[j];
     return t;
 }
 
@@ -114,12 +97,12 @@ static void ask(ctgp *c, const settings *s, const frame *f, const char *by, cons
     const picks p = frame_pick(c, f, text);
     for (int64_t i = 0; i < p.n; i++) {
         const char *name = ct_table_name(f->table, p.cols[i]);
-        if (is_target(s, name) && p.exact[i])
+        if (is_target(s, f, name) && p.exact[i])
             fail(c, CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
         for (int64_t j = s->n_targets; j < *n; j++)
             if (!strcmp(asked[j].name, name))
                 fail(c, CODE_USAGE, "%s names '%s', which is named before", by, name);
-        if (!is_target(s, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
+        if (!is_target(s, f, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
     }
 }
 
@@ -133,7 +116,7 @@ static frame read_values(ctgp *c, const settings *s, const source *text, const l
     const char **wanted = take(c, most, sizeof *wanted, "columns"), *noise = noise_column(s->noise);
     for (int64_t j = 0; j <= t->d + s->n_targets; j++)
         if (t->cols[j] >= 0) wanted[n_names++] = ct_table_name(header, t->cols[j]);
-    for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = s->targets[j];
+    for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = ct_table_name(header, s->targets[j]);
     if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
     ask(c, s, &t->f, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
     ask(c, s, &t->f, "--time", s->time, CT_COLUMN_TIME, asked, &n);

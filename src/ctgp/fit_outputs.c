@@ -23,7 +23,7 @@ static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, 
     one.gp = ct_outputs_model(o, j);
     if (!one.gp) fail_device(c);
     frame_keep_any(c, &one.t.f, &one.t.cols[one.t.d], 1); /* a joint output learns no others */
-    WRITE(w, field_text("%s:\n", s->targets[j]));
+    WRITE(w, field_text("%s:\n", ct_gp_output(one.gp)->name));
     fit_report(w, s, &one);
     give_back(c, before);
 }
@@ -56,7 +56,7 @@ static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, less
     ct_gp **models = take(c, p, sizeof *models, "models");
     for (int64_t j = 0; j < p; j++) {
         const learned one = columns_of(c, s, t, j);
-        if (s->progress != PROGRESS_NONE) note("%s", s->targets[j]);
+        if (s->progress != PROGRESS_NONE) note("%s", ct_table_name(t->f.table, s->targets[j]));
         l[j] = fit_learn(c, s, &one);
         models[j] = l[j].gp;
     }

@@ -47,6 +47,17 @@ static void write_end(writer *w, const ct_fit_report *r, bool asked)
           field_number("starts", NULL, r->starts));
 }
 
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; the text has said them before. */
+static void write_seasons(writer *w, const ct_season *season, int count)
+{
+    WRITE(w, field_begin("seasons", '[', NULL));
+    for (int i = 0; i < count; i++)
+        WRITE(w, field_begin(NULL, '{', NULL), field_number("period", NULL, season[i].period),
+              field_number("power", NULL, season[i].power),
+              field_number("false_alarm", NULL, season[i].false_alarm), field_end('}', NULL));
+    WRITE(w, field_end(']', NULL));
+}
+
 /* The score on the rows that are held back. */
 static void write_test(writer *w, score test)
 {

@@ -3,26 +3,20 @@
 
 #include <math.h>
 
-/* Moves the chosen rows k with held_back[k] to *h, or drops them. */
-static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
+/* Moves `count` of the chosen rows, the last or drawn ones, to *h, or with `drop` nowhere. */
+static void move_rows(ctgp *c, const settings *s, frame *f, held *h, int64_t count, bool last,
+                      uint64_t stream, bool drop)
 {
-    int64_t kept = 0;
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        if (!held_back[k])
-            f->rows[kept++] = f->rows[k];
+    const int64_t n = f->n_rows, *order = last ? NULL : rows_shuffled(c, n, s->fit.seed, stream);
+    bool *moved = take(c, n, sizeof *moved, "rows");
+    for (int64_t i = 0; i < count; i++) moved[last ? n - 1 - i : order[i]] = true;
+    f->n_rows = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (!moved[k])
+            f->rows[f->n_rows++] = f->rows[k];
         else if (!drop)
             h->rows[h->n++] = f->rows[k];
     }
-    f->n_rows = kept;
-}
-
-/* Marks `count` of n rows: the last or drawn ones. */
-static bool *mark(ctgp *c, int64_t n, int64_t count, bool last, uint64_t seed, uint64_t stream)
-{
-    bool *marked = take(c, n, sizeof *marked, "rows");
-    const int64_t *order = last ? NULL : rows_shuffled(c, n, seed, stream);
-    for (int64_t i = 0; i < count; i++) marked[last ? n - 1 - i : order[i]] = true;
-    return marked;
 }
 
 /* Holds back the share of the rows that --test-fraction or --test-last gives. */
@@ -32,7 +26,7 @@ static void hold_share(ctgp *c, const settings *s, frame *f, held *h)
     if (count < 1 || n - count < 2)
         fail(c, CODE_DATA, "%s: %s of %.6g holds back %lld of %lld rows: one at least, and two must stay",
              f->path, s->test_last ? "--test-last" : "--test-fraction", s->test, count, n);
-    move_rows(f, mark(c, n, count, s->test_last, s->fit.seed, 0), h, false);
+    move_rows(c, s, f, h, count, s->test_last, 0, false);
     note("%lld of %lld rows are held back, %s; the model learns the other %lld", count, n,
          s->test_last ? "the last of the table" : "drawn", n - count);
 }
@@ -42,7 +36,7 @@ static void hold_rest(ctgp *c, const settings *s, frame *f, held *h)
 {
     const long long n = f->n_rows;
     const bool drop = h->n > 0;
-    move_rows(f, mark(c, n, n - s->max_rows, false, s->fit.seed, 1), h, drop);
+    move_rows(c, s, f, h, n - s->max_rows, false, 1, drop);
     note("the model learns %ld of %lld rows, drawn%s", s->max_rows, n,
          drop ? "" : "; the others are held back");
 }

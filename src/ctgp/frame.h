@@ -39,9 +39,8 @@ typedef struct sheet {
     sheet_column *first, *last;
 } sheet;
 
-/* Each adds a column and returns its place for values, [rows]: texts, or numbers, which are NaN. A text that is
- * empty and a NaN are empty fields. Texts come first, and no
- * column of numbers has the name of one. */
+/* Each adds a column and returns its place for values, [rows]: texts, or numbers, which are NaN. A text that
+ * is empty and a NaN are empty fields. Texts come first, and no column of numbers has the name of one. */
 const char **sheet_texts(ctgp *c, sheet *s, const char *name);
 double *sheet_values(ctgp *c, sheet *s, const char *format, ...) CT_PRINTF(3, 4);
 /* `out`: a file, or "-" for standard output. */
@@ -120,8 +119,8 @@ typedef struct picks {
  * [...]; it stands for the columns that fit and are not named before it. */
 picks frame_pick(ctgp *c, const frame *f, const char *text);
 
-/* Adds the columns that such a list names, as they are written in every row; none for NULL. The table was read
- * with ct_csv_options.texts. */
+/* Adds the columns that such a list names, as they are written in every row; none for NULL. The table was
+ * read with ct_csv_options.texts. */
 void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to);
 
 /* -- folds.c: which rows are left out together -- */

@@ -21,7 +21,6 @@ double *model_targets(ctgp *c, ct_gp *gp)
 /* -- the rows of the model beside those of a table ------------------------------------------------------- */
 
 typedef struct known {
-    const ct_gp *gp;
     int64_t n, d;
     double *x, *y;   /* (n, d), [n] */
     double *largest; /* the largest magnitude of each input and of the target, [d + 1] */
@@ -29,37 +28,27 @@ typedef struct known {
     int64_t *cols;   /* the inputs' columns in a table, the target's, and that of the noise or -1, [d + 2] */
 } known;
 
-/* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
- * error of y. */
-static void find_largest(known *m)
-{
-    for (int64_t j = 0; j <= m->d; j++) {
-        m->largest[j] = 0;
-        for (int64_t i = 0; i < m->n; i++)
-            m->largest[j] = fmax(m->largest[j], fabs(j < m->d ? m->x[i * m->d + j] : m->y[i]));
-    }
-    if (ct_gp_transform(m->gp).kind == CT_TRANSFORM_LOG)
-        m->largest[m->d] *= fmax(1, fabs(log(m->largest[m->d])) / 16);
-}
-
-static known known_make(ctgp *c, ct_gp *gp)
-{
-    const int64_t d = ct_gp_dims(gp);
-    known m = { .gp = gp,
-                .n = ct_gp_points(gp),
-                .d = d,
-                .x = model_inputs(c, gp),
-                .y = model_targets(c, gp),
-                .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                .largest = take(c, d + 1, sizeof *m.largest, "columns"),
-                .cols = take(c, d + 2, sizeof *m.cols, "columns") };
-    find_largest(&m);
-    return m;
-}
-
 static double value_of(const known *m, int64_t i, int64_t j)
 {
     return j < m->d ? m->x[i * m->d + j] : m->y[i];
+}
+
+/* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
+ * error of y. */
+static known known_make(ctgp *c, ct_gp *gp)
+{
+    const int64_t d = ct_gp_dims(gp);
+    const known m = { .n = ct_gp_points(gp),
+                      .d = d,
+                      .x = model_inputs(c, gp),
+                      .y = model_targets(c, gp),
+                      .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
+                      .largest = take(c, d + 1, sizeof *m.largest, "columns"),
+                      .cols = take(c, d + 2, sizeof *m.cols, "columns") };
+    for (int64_t j = 0; j <= d; j++)
+        for (int64_t i = 0; i < m.n; i++) m.largest[j] = fmax(m.largest[j], fabs(value_of(&m, i, j)));
+    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[d] *= fmax(1, fabs(log(m.largest[d])) / 16);
+    return m;
 }
 
 /* Whether the table's chosen row k is row i of the model, but for the rounding of the model's scales. */
@@ -94,8 +83,8 @@ frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
 
-/* Sums of the values of each row, sorted: of the table's chosen rows, or of the model's with f = NULL. Each value has
- * a weight of its own, and irregular weights keep the sums of different rows apart. */
+/* Sums of the values of each row, sorted: of the table's chosen rows, or of the model's with f = NULL. Each
+ * value has a weight of its own, and irregular weights keep the sums of different rows apart. */
 static keyed *sum_rows(ctgp *c, const known *m, const frame *f, int64_t n)
 {
     keyed *rows = take(c, n, sizeof *rows, "rows");
@@ -145,7 +134,7 @@ fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
     const int64_t target = ct_table_find(f->table, ct_gp_output(gp)->name);
     if (target < 0) return fates;
     const char *noise = noise_column(noise_of(gp));
-    known m = known_make(c, gp);
+    const known m = known_make(c, gp);
     for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
     m.cols[m.d] = target;
     m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;

@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
-/* Row i from mean m and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which gives
- * sigmas, as y less the mean would lose digits. */
+/* Row i from mean m and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
+ * gives sigmas, as y less the mean would lose digits. */
 static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2, double density, double y)
 {
     const double slope = ct_transform_log_slope(t, y);

@@ -77,11 +77,13 @@ void tell_joint(const model_file *m);
 
 /* -- model.c: tables as a model reads them, and its predictions -- */
 
-/* Columns of a table: inputs 0 to d - 1, the target, the noise, and further targets. This is the place of target j.
+/* Columns of a table: inputs 0 to d - 1, the target, the noise, and further targets. This is the place of
+ * target j.
  */
 static inline int64_t target_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
 
-/* Parses a table by the columns of models of p outputs, [d + 1 + p], -1 for a target or a noise that is not there.
+/* Parses a table by the columns of models of p outputs, [d + 1 + p], -1 for a target or a noise that is not
+ * there.
  */
 frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols);
 /* The inputs of the rows of a table, at least one, that are complete. Unless `noise` is NULL, *noise is the
@@ -110,8 +112,8 @@ double prediction_quantile(const prediction *p, int64_t i, double q);
 
 /* -- score.c -- */
 
-/* Of a row: squared error, minus the log density, and how many standard deviations lie between, as z. NaN where the
- * target has no value. */
+/* Of a row: squared error, minus the log density, and how many standard deviations lie between, as z. NaN
+ * where the target has no value. */
 typedef struct row_loss {
     double square, nlpd, sigmas;
 } row_loss;

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A failure of the library, and the code that it ends with; the first row of a code is what many_end tells others.
+/* A failure of the library, and the code that it ends with; the first row of a code is what many_end tells
+ * others.
  */
 static const struct {
     ct_status status;

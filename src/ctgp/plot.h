@@ -69,8 +69,8 @@ typedef struct curve {
 } curve;
 
 curve curve_make(ctgp *c, int64_t n);
-/* The place of point i of n between 0 and 1, at irregular distances: equal ones could show a slow wave that is not
- * there. */
+/* The place of point i of n between 0 and 1, at irregular distances: equal ones could show a slow wave that
+ * is not there. */
 double irregular(int64_t i, int64_t n);
 /* Predicts with the noise or without; `inputs` (n, d). */
 void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise);

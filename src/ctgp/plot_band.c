@@ -34,8 +34,8 @@ void cover_band(axis *y, const curve *of)
     for (int64_t i = 0; i < of->n; i++) cover(y, of->low[i]), cover(y, of->high[i]);
 }
 
-/* The picture has at most COLUMNS points. Each column has its highest and lowest middle, in their order, and the
- * band's outermost ends. */
+/* The picture has at most COLUMNS points. Each column has its highest and lowest middle, in their order, and
+ * the band's outermost ends. */
 void curve_write(FILE *script, const char *block, const curve *of, const axis *x, const axis *y)
 {
     enum { COLUMNS = 1600 };

@@ -75,8 +75,8 @@ static bands read_bands(ctgp *c, const char *levels, const char *quantiles)
 
 /* -- the table ------------------------------------------------------------------------------------------- */
 
-/* Adds one output's columns: mean, std, and the bands. Their names begin with `prefix`. With a transform the mean
- * is not the median. */
+/* Adds one output's columns: mean, std, and the bands. Their names begin with `prefix`. With a transform the
+ * mean is not the median. */
 static void add_output(ctgp *c, sheet *to, const prediction *p, const char *prefix, const bands *b)
 {
     const int64_t n = p->data.n_rows, *rows = p->data.rows;

@@ -9,8 +9,8 @@ static double target_at(const prediction *p, int64_t i)
     return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
 }
 
-/* nlpd is ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y). A variance is the prior's less the data's part, so
- * it is known to a rounding error of the prior's only; s counts as at least `least`. */
+/* nlpd is ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y). A variance is the prior's less the data's part,
+ * so it is known to a rounding error of the prior's only; s counts as at least `least`. */
 static row_loss loss_of(const prediction *p, int64_t i, double least)
 {
     const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);

@@ -92,16 +92,6 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     if (!count && asked) note("%s: no season is found", column->name);
 }
 
-void write_seasons(writer *w, const ct_season *season, int count)
-{
-    WRITE(w, field_begin("seasons", '[', NULL));
-    for (int i = 0; i < count; i++)
-        WRITE(w, field_begin(NULL, '{', NULL), field_number("period", NULL, season[i].period),
-              field_number("power", NULL, season[i].power),
-              field_number("false_alarm", NULL, season[i].false_alarm), field_end('}', NULL));
-    WRITE(w, field_end(']', NULL));
-}
-
 /* The only input, or the only time among several; else -1. */
 static int64_t likely_column(const ct_gp *gp)
 {

@@ -5,7 +5,8 @@
 
 enum { SAMPLES = 10000 };
 
-/* How far the leave-one-out NLPD rises if each feature is held at its mean; NaN if there is no covariance then. */
+/* How far the leave-one-out NLPD rises if each feature is held at its mean; NaN if there is no covariance
+ * then. */
 static ct_status find_losses(ct_gp *gp, double *loss)
 {
     double all, sum;
