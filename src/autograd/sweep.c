@@ -3,7 +3,7 @@
  *
  * A sweep has a slot for the cotangent of each node that it walks. Slots form a stack on the tape, because a
  * rule may itself run a sweep. */
-#include "sweep.h"
+#include "rule.h"
 #include "trace.h"
 
 #include <string.h>
