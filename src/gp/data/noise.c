@@ -50,7 +50,7 @@ ct_status ct__noise_set_column(ct__noise *noise, ct_device *device, const ct_col
     /* A single column is copied as the output of no inputs. */
     ct_column *copy = column ? ct__columns_copy(device, &(ct_gp_options){ .output = column }, 0) : NULL;
     if (column && !copy) return CT_ENOMEM;
-    free(noise->column);
+    ct__columns_free(noise->column, 1);
     noise->column = copy;
     return CT_OK;
 }
@@ -165,7 +165,7 @@ ct_status ct__noise_copy(ct__noise *noise, ct_device *device, const ct__noise *f
 void ct__noise_free(ct__noise *noise)
 {
     free(noise->level);
-    free(noise->column);
+    ct__columns_free(noise->column, 1);
 }
 
 /* -- parameters ------------------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@ typedef struct ct__noise {
     double mean;   /* of the given variances, standardised */
     double *level; /* [n_levels], ascending; NULL without CT_NOISE_BY_LEVEL */
     int64_t n_levels;
-    ct_column *column; /* of `given`, in a block with its texts; NULL: unknown */
+    ct_column *column; /* of `given`, owned; NULL: unknown */
 } ct__noise;
 
 static inline bool ct__noise_has_variances(const ct__noise *noise)

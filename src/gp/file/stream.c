@@ -15,6 +15,19 @@ void ct__stream_check(ct__stream *s, ct_status status)
     if (status == CT_ENOMEM) s->no_memory = true;
 }
 
+void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size)
+{
+    void *p = s->bad ? NULL : ct__gp_alloc(s->device, count, size);
+    if (!p && !s->bad) ct__stream_lacks_memory(s);
+    return p;
+}
+
+bool ct__stream_holds(ct__stream *s, uint64_t count, size_t size)
+{
+    s->bad |= s->reading && count > ct__stream_left(s) / size;
+    return !s->bad;
+}
+
 uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
 
 /* Empties `data`, all of which has been written or read. */
@@ -119,21 +132,14 @@ int ct__stream_small(ct__stream *s, int value, int limit)
 
 void ct__stream_text(ct__stream *s, char **value)
 {
-    int length = ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
-    if (s->bad) return;
-    if (s->reading) {
-        s->bad = (uint64_t)length > ct__stream_left(s);
-        if (s->bad) return;
-        char *fresh = ct__gp_alloc(s->device, (uint64_t)length + 1, 1);
-        if (!fresh) {
-            ct__stream_lacks_memory(s);
-            return;
-        }
-        free(*value);
-        *value = fresh;
-    }
-    ct__stream_bytes(s, *value, (size_t)length);
-    if (s->reading && memchr(*value, 0, (size_t)length)) s->bad = true;
+    const uint64_t length = (uint64_t)ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
+    if (!ct__stream_holds(s, length, 1)) return;
+    char *text = s->reading ? ct__stream_alloc(s, length + 1, 1) : *value;
+    ct__stream_bytes(s, text, (size_t)length);
+    if (!s->reading || !text) return;
+    s->bad |= memchr(text, 0, (size_t)length) != NULL;
+    free(*value);
+    *value = text;
 }
 
 void ct__stream_name(ct__stream *s, const char *text)

@@ -24,6 +24,10 @@ typedef struct ct__stream {
 } ct__stream;
 
 void ct__stream_lacks_memory(ct__stream *s);
+/* Zeroed memory for malloc's free; NULL if the stream is bad or memory ran out. */
+void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size);
+/* Whether the stream is good and may still hold `count` items of that many bytes. */
+bool ct__stream_holds(ct__stream *s, uint64_t count, size_t size);
 /* Makes the stream bad for a status other than CT_OK. */
 void ct__stream_check(ct__stream *s, ct_status status);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);

@@ -29,23 +29,14 @@ static void write(ct__stream *s, const ct_tensor *t, void *host)
     ct__stream_numbers(s, host, count, size);
 }
 
-/* Whether the file can still hold `count` numbers. */
-static bool enough(ct__stream *s, uint64_t count, size_t size)
-{
-    if (s->reading && count > ct__stream_left(s) / size) s->bad = true;
-    return !s->bad;
-}
-
 void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape)
 {
     const uint64_t count = (uint64_t)ct_shape_count(shape);
-    if (!enough(s, count, ct_dtype_size(dtype))) return;
-    void *host = ct__gp_alloc(s->device, count, ct_dtype_size(dtype));
-    if (!host)
-        ct__stream_lacks_memory(s);
-    else if (s->reading)
+    if (!ct__stream_holds(s, count, ct_dtype_size(dtype))) return;
+    void *host = ct__stream_alloc(s, count, ct_dtype_size(dtype));
+    if (host && s->reading)
         *t = read(s, dtype, shape, host);
-    else
+    else if (host)
         write(s, *t, host);
     free(host);
 }
@@ -88,7 +79,7 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
     const uint64_t n = (uint64_t)gp->rows.n;
     const ct__grid grid = ct__gp_grid(gp);
     const uint64_t rows = grid.comm ? (uint64_t)grid.b : 1;
-    if (!enough(s, n * (n + 1) / 2, size)) return;
+    if (!ct__stream_holds(s, n * (n + 1) / 2, size)) return;
     if (s->reading) gp->factor.L = ct_zeros(s->device, gp->rows.dtype, ct__packed_shape(gp->rows.n));
     ct_tensor *room = s->reading ? NULL : ct_empty(s->device, gp->rows.dtype, ct_shape1((int64_t)(rows * n)));
     const bool writes = ct_comm_rank(grid.comm) == 0;
@@ -102,11 +93,7 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
         else
             write_rows(s, gp, c, &L, room, host);
         ct_scope_close(c);
-        if (!s->bad && ct_tape_status(gp->tape)) {
-            ct_device_fail(s->device, ct_tape_status(gp->tape), "%.400s", ct_tape_reason(gp->tape));
-            s->bad = true;
-            s->no_memory = ct_tape_status(gp->tape) == CT_ENOMEM;
-        }
+        if (!s->bad && ct_tape_status(gp->tape)) ct__stream_check(s, ct__gp_tape_failed(gp, "the factor"));
         ct_tape_reset(gp->tape);
     } else {
         ct__stream_lacks_memory(s);

@@ -105,7 +105,7 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     release(t);
     free(q.x);
     free(own);
-    free(columns);
+    ct__columns_free(columns, o->d + 1);
     free(levels);
     return s;
 }
