@@ -7,13 +7,18 @@
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
+const kernel_node *ct__kernel_node_of(const ct_kernel *k, int64_t *i)
+{
+    if (!k || *i < 0) return NULL;
+    for (const kernel_node *n = k->node, *end = n + k->nodes; n < end; *i -= n++->n_param)
+        if (*i < n->n_param) return n;
+    return NULL;
+}
+
 static ct_param *param_at(const ct_kernel *k, int64_t i)
 {
-    for (int j = 0; k && i >= 0 && j < k->nodes; j++) {
-        if (i < k->node[j].n_param) return &k->node[j].param[i];
-        i -= k->node[j].n_param;
-    }
-    return NULL;
+    const kernel_node *n = ct__kernel_node_of(k, &i);
+    return n ? &n->param[i] : NULL;
 }
 
 int64_t ct_kernel_params(const ct_kernel *k)
@@ -40,17 +45,8 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!p || !param)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel parameter %lld: there are %lld", (long long)i,
                                  (long long)ct_kernel_params(k));
-    if (!ct__param_valid(p, param->value))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is%s finite", p->name, param->value,
-                                 p->any_sign ? "" : " positive and");
-    if (!(param->lower >= 0 || p->any_sign) || !(param->lower <= param->value) ||
-        !(param->value <= param->upper))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: its bounds [%g, %g] must hold it%s", p->name,
-                                 param->value, param->lower, param->upper,
-                                 p->any_sign ? "" : ", the lower at least 0");
-    if (!ct__prior_valid(&param->prior, !p->any_sign))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g", p->name,
-                                 (int)param->prior.kind, param->prior.a, param->prior.b);
+    const char *fault = ct__param_fault(p, param);
+    if (fault) return ct__kernel_refuse(k, CT_EINVAL, CT__PARAM_MESSAGE(p, param, fault));
     ct__param_set(p, param);
     return CT_OK;
 }

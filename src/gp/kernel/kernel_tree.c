@@ -118,12 +118,11 @@ const kernel_node *ct__kernel_right(const kernel_node *n)
 
 /* -- names ----------------------------------------------------------------------------------------------- */
 
-/* n is the `number`-th node of its code in the kernel. */
-static void name_parameters(kernel_node *n, int number)
+static void name_parameters(kernel_node *n)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
     char prefix[32];
-    snprintf(prefix, sizeof prefix, number > 1 ? "%s#%d" : "%s", kind->text, number);
+    snprintf(prefix, sizeof prefix, n->number > 1 ? "%s#%d" : "%s", kind->text, n->number);
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
         if (n->code == CT_COV_INDEX && p->any_sign)
@@ -170,7 +169,10 @@ ct_kernel *ct__kernel_changed(ct_kernel *k, ct_status status)
     k->program = NULL;
     k->status = status;
     if (status) drop_nodes(k);
-    for (int i = 0; i < k->nodes; i++) name_parameters(&k->node[i], ++seen[k->node[i].code]);
+    for (int i = 0; i < k->nodes; i++) {
+        k->node[i].number = ++seen[k->node[i].code];
+        name_parameters(&k->node[i]);
+    }
     return k;
 }
 

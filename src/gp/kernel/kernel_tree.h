@@ -32,6 +32,7 @@ typedef struct kernel_node {
     int degree; /* for CT_COV_INDEX the rank */
     int levels; /* for CT_COV_INDEX; 0: not known yet */
     bool ard;
+    int number;        /* 1 for the first node of its code, 2 for the second, ...; 0 before they are named */
     int n_dims, *dims; /* owned; active columns in the user's order; NULL: all */
     int n_param, n_length;
     ct_param *param; /* owned; the lengthscales, then the extra parameter; for CT_COV_INDEX W, then κ */
@@ -68,6 +69,8 @@ static inline bool ct__kernel_looks(const kernel_node *n)
 {
     return n->code < CT_COV_PROFILES || n->code == CT_COV_INDEX;
 }
+/* The node of parameter i, which becomes its index there; NULL: there is none (kernel_params.c). */
+const kernel_node *ct__kernel_node_of(const ct_kernel *k, int64_t *i);
 /* The last operand of an operator. */
 const kernel_node *ct__kernel_right(const kernel_node *n);
 

@@ -1,4 +1,4 @@
-/* Setting a parameter; the log density of its prior. */
+/* Checking and setting a parameter; the log density of its prior. */
 #ifndef CT_GP_PRIOR_H
 #define CT_GP_PRIOR_H
 
@@ -15,10 +15,18 @@ static inline bool ct__param_valid(const ct_param *p, double x)
     return isfinite(x) && (x > 0 || p->any_sign);
 }
 
+#define CT__PARAM_FINITE   "a parameter is finite"
+#define CT__PARAM_POSITIVE "a parameter is positive and finite"
+
 /* Copies to p what a caller may set: value, bounds, fixed, prior, and start_given, which a new value also
  * sets. */
 void ct__param_set(ct_param *p, const ct_param *from);
-bool ct__prior_valid(const ct_prior *prior, bool positive);
+/* Why p cannot have the value, the bounds and the prior of `to`: static; NULL: it can. The message has all of
+ * them. */
+const char *ct__param_fault(const ct_param *p, const ct_param *to);
+#define CT__PARAM_MESSAGE(p, to, fault)                                                           \
+    "%s = %g in bounds [%g, %g] with prior %d (%g, %g): %s", (p)->name, (to)->value, (to)->lower, \
+        (to)->upper, (int)(to)->prior.kind, (to)->prior.a, (to)->prior.b, fault
 /* log p(v); *slope = d log p / dv */
 double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
 

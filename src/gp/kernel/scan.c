@@ -97,8 +97,7 @@ void ct__scan_value(ct__scan *p, ct_param *param)
     if (p->at == digits)
         ct__scan_fail(p, CT_EFORMAT, start, "expected a %snumber", param->any_sign ? "" : "positive ");
     else if (!ct__param_valid(param, param->value))
-        ct__scan_fail(p, CT_EFORMAT, start, "a parameter is%s finite",
-                      param->any_sign ? "" : " positive and");
+        ct__scan_fail(p, CT_EFORMAT, start, param->any_sign ? CT__PARAM_FINITE : CT__PARAM_POSITIVE);
     param->fixed = ct__scan_accept(p, '!');
     param->start_given = true;
 }
