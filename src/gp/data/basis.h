@@ -6,9 +6,9 @@
 
 enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
 
-/* Π_k x_column[k]^power[k], columns ascending; 1 if there are no factors. */
+/* Π_k x_column[k], k < degree, columns ascending: [0, 0, 2] is x0² x2; 1 if there are no factors. */
 typedef struct ct__term {
-    int factors, column[CT__BASIS_DEGREE], power[CT__BASIS_DEGREE];
+    int degree, column[CT__BASIS_DEGREE];
 } ct__term;
 
 typedef struct ct__basis {

@@ -8,7 +8,6 @@
  *     table         i64 rows_of_table
  *     noise column  a column
  *     noise levels  i64 n_levels; f64 levels[n_levels], ascending
- *     noise mean    f64, of the given variances
  *     basis         text
  *     kernel        text
  *     parameters    i64 count, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
@@ -60,7 +59,6 @@ static const ct__field of_target[] = {
     FIELD(F64, target.transform.least, 0, DBL_MAX),
 };
 static const ct__field of_table[] = { FIELD(I64, options.rows_of_table, 0, INT64_MAX) };
-static const ct__field of_noise_mean[] = { FIELD(F64, noise.mean, 0, DBL_MAX) };
 static const ct__field of_report[] = {
     FIELD(ENUM, report.optimizer, 0, CT_OPTIMIZER_ADAM),
     FIELD(ENUM, report.objective_of, 0, CT_OBJECTIVE_LOO),
@@ -198,8 +196,7 @@ static void factor(ct__stream *s, ct_gp *gp)
 static bool has_rows_of_table(const ct_gp *gp) { return gp->options.rows_of_table; }
 static bool has_noise_column(const ct_gp *gp) { return gp->noise.column; }
 static bool has_levels(const ct_gp *gp) { return gp->noise.kind == CT_NOISE_BY_LEVEL; }
-static bool has_variances(const ct_gp *gp) { return ct__noise_has_variances(&gp->noise); }
-static bool has_noise(const ct_gp *gp) { return has_levels(gp) || has_variances(gp); }
+static bool has_noise(const ct_gp *gp) { return has_levels(gp) || ct__noise_has_variances(&gp->noise); }
 static bool has_basis(const ct_gp *gp) { return gp->mean.kind == CT_MEAN_BASIS; }
 static bool has_outputs(const ct_gp *gp) { return gp->likelihood.outputs; }
 static bool has_factor(const ct_gp *gp) { return gp->factor.ready; }
@@ -222,7 +219,6 @@ static const struct record {
     { "table", FIELDS(of_table), CT__RECORDS_BARE, has_rows_of_table, true },
     { "noise column", PASS(noise_column), CT__RECORDS_BARE, has_noise_column, true },
     { "noise levels", PASS(noise_levels), CT__RECORDS_OF_FIT, has_levels, false },
-    { "noise mean", FIELDS(of_noise_mean), CT__RECORDS_OF_FIT, has_variances, false },
     { "basis", PASS(basis), CT__RECORDS_OF_FIT, has_basis, false },
     { "kernel", PASS(kernel), CT__RECORDS_OF_FIT, NULL, false },
     { "parameters", PASS(parameters), CT__RECORDS_OF_FIT, NULL, false },

@@ -50,7 +50,8 @@ struct ct_kernel {
 
 /* Makes room for `count` nodes before node `at`, which the caller must set. NULL: no memory. */
 kernel_node *ct__kernel_room(ct_kernel *k, int at, int count);
-/* Inserts a node before node `at`, with parameters at their defaults. NULL: no memory. */
+/* Inserts a node before node `at`, with parameters at their defaults. NULL: no memory, and the tree may only
+ * be dropped. */
 kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code);
 /* Gives n `count` lengthscales; new ones are copies of the first. False: no memory. */
 bool ct__kernel_lengthscales(kernel_node *n, int count);

@@ -9,6 +9,15 @@
 #define CT__LOG_2PI 1.8378770664093454835606594728112
 
 static inline bool ct__positive(double x) { return x > 0 && isfinite(x); }
+/* A parameter without bounds, prior, unit and name. */
+static inline ct_param ct__param_default(double value, bool any_sign)
+{
+    return (ct_param){ .value = value,
+                       .lower = any_sign ? -INFINITY : 0,
+                       .upper = INFINITY,
+                       .column = -1,
+                       .any_sign = any_sign };
+}
 /* Whether x is finite and, unless p has any sign, positive. */
 static inline bool ct__param_valid(const ct_param *p, double x)
 {

@@ -64,8 +64,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 {
     ct_gp before = *gp;
     bool made = fresh.rows.X && fresh.target.y && !fresh.noise.given == !gp->noise.given;
-    ct_status s = made ? ct__noise_average_given(&fresh.noise) : ct_last_status(gp->device);
-    if (!s) s = ct__target_sum_slopes(&fresh.target);
+    ct_status s = made ? ct__target_sum_slopes(&fresh.target) : ct_last_status(gp->device);
     fresh.mean.trend = NULL;
     fresh.likelihood.outputs = NULL; /* outputs/ sets its own */
     fresh.likelihood.grid = 0;
