@@ -11,6 +11,7 @@
 #include "numbers.h"
 #include "periodogram.h"
 #include "rows.h"
+#include "vectors.h"
 
 enum {
     MOST_ROWS = 2000,
@@ -88,7 +89,7 @@ static double highest_frequency(int64_t n, const double *row, double *time)
 static double take_rows(search *s, const double *row, const int64_t *drawn, double *t)
 {
     ct__series *e = &s->series;
-    double mean = 0, all = 0, left = 0;
+    double mean = 0, all = 0;
     for (int64_t i = 0; i < e->n; i++) {
         const int64_t k = drawn ? drawn[i] : i;
         t[i] = row[2 * k], e->r[i] = row[2 * k + 1];
@@ -100,7 +101,7 @@ static double take_rows(search *s, const double *row, const int64_t *drawn, doub
         for (int64_t i = 0; i < e->n; i++) v[i] = pow(t[i] - 0.5, degree);
         ct__series_join(e);
     }
-    for (int64_t i = 0; i < e->n; i++) left += e->r[i] * e->r[i];
+    const double left = ct__gp_dot(e->r, e->r, e->n);
     return left > 1e-20 * (all + mean * mean) ? left : 0;
 }
 
@@ -194,7 +195,6 @@ static double remove_wave(search *s, double f)
 {
     ct__series *e = &s->series;
     const double turn = 2 * acos(-1);
-    double left = 0;
     for (int h = 1; h <= HARMONICS && h * f < s->highest; h++)
         for (int part = 0; part < 2; part++) {
             double *v = e->q + e->columns * e->n;
@@ -202,8 +202,7 @@ static double remove_wave(search *s, double f)
                 v[i] = part ? sin(turn * h * f * e->t[i]) : cos(turn * h * f * e->t[i]);
             ct__series_join(e);
         }
-    for (int64_t i = 0; i < e->n; i++) left += e->r[i] * e->r[i];
-    return left;
+    return ct__gp_dot(e->r, e->r, e->n);
 }
 
 /* left: the sum of squares that the trend leaves. */
