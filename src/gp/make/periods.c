@@ -30,9 +30,8 @@ static bool is_open(const ct_param *p) { return !p->fixed && !(p->lower > 0); }
 static ct_status find(const ct_gp *gp, int64_t column, bool seasons, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
-    double *x = ct__gp_doubles(gp->rows.X),
+    double *x = ct__gp_column(gp->rows.X, column),
            *y = x ? ct__gp_doubles(gp->mean.trend ? gp->mean.trend->detrended : gp->target.y) : NULL;
-    for (int64_t i = 0; y && i < gp->rows.n; i++) x[i] = x[i * gp->rows.d + column];
     ct_status s = y ? CT_OK : ct_last_status(gp->device);
     if (!s && seasons) s = ct__find_seasons(gp->device, gp->rows.n, x, y, season, count);
     for (int k = 0; k < *count; k++) season[k].period *= gp->rows.scale[column];
