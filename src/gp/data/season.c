@@ -85,14 +85,13 @@ static double highest_frequency(int64_t n, const double *row, double *time)
     return ct__shortest_period(n, time, &period) < FEWEST_TIMES ? 0 : fmin(1 / period, MOST_CYCLES);
 }
 
-/* Takes the rows, or a sample of many, and removes the trend. Returns the remaining sum of squares. */
+/* Takes the drawn rows and removes the trend. Returns the remaining sum of squares. */
 static double take_rows(search *s, const double *row, const int64_t *drawn, double *t)
 {
     ct__series *e = &s->series;
     double mean = 0, all = 0;
     for (int64_t i = 0; i < e->n; i++) {
-        const int64_t k = drawn ? drawn[i] : i;
-        t[i] = row[2 * k], e->r[i] = row[2 * k + 1];
+        t[i] = row[2 * drawn[i]], e->r[i] = row[2 * drawn[i] + 1];
         mean += e->r[i] / (double)e->n;
     }
     for (int64_t i = 0; i < e->n; i++) all += (e->r[i] - mean) * (e->r[i] - mean);
@@ -221,38 +220,28 @@ static void find_all(search *s, double left)
     }
 }
 
-/* Finds the seasons of n ordered rows. */
-static ct_status search_rows(search *s, ct_device *device, const double *row, int64_t n)
-{
-    ct__series *e = &s->series;
-    const uint64_t used = (uint64_t)e->n;
-    int64_t *drawn = e->n < n ? ct__gp_draw_rows(device, n, e->n, 0) : NULL;
-    double *t = drawn || e->n == n
-                    ? ct__gp_alloc(device, (COLUMNS + 6) * used + 2 * (uint64_t)s->m, sizeof *t)
-                    : NULL;
-    if (t) {
-        e->t = t, e->r = t + used, e->wave = t + 2 * used, e->q = t + 6 * used;
-        s->power = e->q + COLUMNS * used, s->room = s->power + s->m;
-        find_all(s, take_rows(s, row, drawn, t));
-    }
-    const ct_status status = t ? CT_OK : ct_last_status(device);
-    free(t);
-    free(drawn);
-    return status;
-}
-
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count)
 {
-    search s = { .first = 1, .season = season, .series.n = n < MOST_ROWS ? n : MOST_ROWS };
+    enum { MOST_FREQUENCIES = RESOLUTION * MOST_CYCLES };
+    const int64_t used = n < MOST_ROWS ? n : MOST_ROWS;
+    search s = { .first = 1, .season = season, .series.n = used };
     *count = 0;
     if (n < FEWEST_TIMES) return CT_OK;
-    double *row = ct__gp_alloc(device, 3 * (uint64_t)n, sizeof *row);
-    if (!row) return CT_ENOMEM;
-    if (order_rows(n, x, y, row, &s.span)) s.highest = highest_frequency(n, row, row + 2 * n);
+    int64_t *drawn = ct__gp_draw_rows(device, n, used, 0);
+    const uint64_t room = 3 * (uint64_t)n + (COLUMNS + 6) * (uint64_t)used + 2 * MOST_FREQUENCIES;
+    double *row = drawn ? ct__gp_alloc(device, room, sizeof *row) : NULL;
+    const ct_status status = row ? CT_OK : ct_last_status(device);
+    if (row && order_rows(n, x, y, row, &s.span)) s.highest = highest_frequency(n, row, row + 2 * n);
     s.m = (int64_t)(RESOLUTION * (s.highest - s.first));
-    const ct_status status = s.m > 2 * RESOLUTION ? search_rows(&s, device, row, n) : CT_OK;
-    *count = status ? 0 : s.count;
+    if (s.m > 2 * RESOLUTION) {
+        double *t = row + 3 * n;
+        s.series.t = t, s.series.r = t + used, s.series.wave = t + 2 * used, s.series.q = t + 6 * used;
+        s.power = s.series.q + COLUMNS * used, s.room = s.power + s.m;
+        find_all(&s, take_rows(&s, row, drawn, t));
+    }
+    *count = s.count;
     free(row);
+    free(drawn);
     return status;
 }
