@@ -122,13 +122,6 @@ ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d,
     return p.status;
 }
 
-bool ct__basis_constant(const ct__basis *b)
-{
-    for (int k = 0; k < b->count; k++)
-        if (!b->term[k].degree) return true;
-    return false;
-}
-
 /* -- printing -------------------------------------------------------------------------------------------- */
 
 static void add_name(ct__text *t, const char *name)

@@ -29,8 +29,6 @@ ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d,
 size_t ct__term_print(const ct__term *t, const ct_column *columns, char *text, size_t size);
 size_t ct__basis_print(const ct__basis *b, char *text, size_t size);
 
-/* Whether 1 is among the functions. */
-bool ct__basis_constant(const ct__basis *b);
 bool ct__term_equal(const ct__term *a, const ct__term *b);
 
 #endif

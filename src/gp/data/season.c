@@ -29,7 +29,7 @@ enum {
 /* Frequencies are in cycles per span: first + k / RESOLUTION, k < m. */
 typedef struct search {
     ct__series series;
-    double *power, *room; /* [m] */
+    double *power, *scores; /* [m] */
     double first, highest, span;
     double floor; /* median score of all frequencies: that of noise alone */
     int64_t m;
@@ -149,8 +149,8 @@ static bool is_new(const search *s, double f)
 static int64_t find_peak(search *s, double *alarm)
 {
     int64_t best = -1;
-    for (int64_t k = 0; k < s->m; k++) s->room[k] = score(s, k);
-    s->floor = fmax(median(s->room, s->m), 1e-9);
+    for (int64_t k = 0; k < s->m; k++) s->scores[k] = score(s, k);
+    s->floor = fmax(median(s->scores, s->m), 1e-9);
     for (int64_t k = 1; k + 1 < s->m; k++) {
         const bool peak = s->power[k] > s->power[k - 1] && s->power[k] >= s->power[k + 1];
         if (!peak || (best >= 0 && s->power[k] <= s->power[best])) continue;
@@ -174,17 +174,17 @@ static double top_of(const search *s, int64_t k, double *power)
 /* Adds a season of frequency f. Seasons that are its second or third harmonic become part of it. */
 static void add(search *s, double f, ct_season new)
 {
-    int place = -1, kept = 0;
+    int slot = -1, kept = 0;
     for (int i = 0; i < s->count; i++) {
         const double g = s->span / s->season[i].period, j = round(g / f);
         const bool part = j >= 2 && j <= HARMONICS && fabs(g - j * f) < 0.5;
         if (part) new.power = 1 - (1 - new.power) * (1 - s->season[i].power);
         if (part) new.false_alarm = fmin(new.false_alarm, s->season[i].false_alarm);
-        if (part && place < 0) place = kept++;
+        if (part && slot < 0) slot = kept++;
         if (!part) s->season[kept++] = s->season[i];
     }
-    s->count = place < 0 ? kept + 1 : kept;
-    s->season[place < 0 ? kept : place] = new;
+    s->count = slot < 0 ? kept + 1 : kept;
+    s->season[slot < 0 ? kept : slot] = new;
 }
 
 /* -- the search ------------------------------------------------------------------------------------------ */
@@ -229,15 +229,15 @@ ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const 
     *count = 0;
     if (n < FEWEST_TIMES) return CT_OK;
     int64_t *drawn = ct__gp_draw_rows(device, n, used, 0);
-    const uint64_t room = 3 * (uint64_t)n + (COLUMNS + 6) * (uint64_t)used + 2 * MOST_FREQUENCIES;
-    double *row = drawn ? ct__gp_alloc(device, room, sizeof *row) : NULL;
+    const uint64_t numbers = 3 * (uint64_t)n + (COLUMNS + 6) * (uint64_t)used + 2 * MOST_FREQUENCIES;
+    double *row = drawn ? ct__gp_alloc(device, numbers, sizeof *row) : NULL;
     const ct_status status = row ? CT_OK : ct_last_status(device);
     if (row && order_rows(n, x, y, row, &s.span)) s.highest = highest_frequency(n, row, row + 2 * n);
     s.m = (int64_t)(RESOLUTION * (s.highest - s.first));
     if (s.m > 2 * RESOLUTION) {
         double *t = row + 3 * n;
         s.series.t = t, s.series.r = t + used, s.series.wave = t + 2 * used, s.series.q = t + 6 * used;
-        s.power = s.series.q + COLUMNS * used, s.room = s.power + s.m;
+        s.power = s.series.q + COLUMNS * used, s.scores = s.power + s.m;
         find_all(&s, take_rows(&s, row, drawn, t));
     }
     *count = s.count;

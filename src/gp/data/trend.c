@@ -222,6 +222,14 @@ static ct_status take_spread(const ct__trend *t, ct__target *target, int64_t n)
     return CT_OK;
 }
 
+/* Whether 1 is among the functions. */
+static bool has_constant(const ct__basis *b)
+{
+    for (int k = 0; k < b->count; k++)
+        if (!b->term[k].degree) return true;
+    return false;
+}
+
 ct_status ct__trend_standardize(ct__mean *mean, const ct__data_rows *rows, ct__target *target,
                                 const ct_tensor *z, bool outputs)
 {
@@ -234,7 +242,7 @@ ct_status ct__trend_standardize(ct__mean *mean, const ct__data_rows *rows, ct__t
     if (!s) s = take_spread(mean->trend, target, rows->n);
     if (s) return s;
     if (outputs) target->scale = target->spread;
-    if (outputs && ct__basis_constant(&mean->trend->basis)) target->shift = average;
+    if (outputs && has_constant(&mean->trend->basis)) target->shift = average;
     ct__trend_drop(mean);
     ct_release(target->y);
     target->y = ct__table(device, rows->dtype, z, ct_shape2(rows->n, 1), "y",

@@ -40,7 +40,7 @@ static void empty(ct__stream *s)
 
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
-void ct__stream_flush(ct__stream *s)
+static void flush(ct__stream *s)
 {
     if (s->to && !s->bad && ct_file_writer_write(s->to, s->data, s->at)) s->bad = true;
     empty(s);
@@ -49,7 +49,7 @@ void ct__stream_flush(ct__stream *s)
 static void write(ct__stream *s, const unsigned char *value, size_t bytes)
 {
     while (bytes) {
-        if (s->at == s->size) ct__stream_flush(s);
+        if (s->at == s->size) flush(s);
         const size_t room = s->size - s->at, some = bytes < room ? bytes : room;
         memcpy(s->data + s->at, value, some);
         s->at += some, value += some, bytes -= some;
@@ -74,15 +74,6 @@ static void read(ct__stream *s, unsigned char *value, size_t bytes)
         const size_t there = s->size - s->at, some = bytes < there ? bytes : there;
         memcpy(value, s->data + s->at, some);
         s->at += some, value += some, bytes -= some;
-    }
-}
-
-void ct__stream_skip(ct__stream *s)
-{
-    s->at = s->size;
-    while (s->left && !s->bad) {
-        refill(s);
-        s->at = s->size;
     }
 }
 
@@ -147,10 +138,29 @@ void ct__stream_name(ct__stream *s, const char *text)
     ct__stream_text(s, &(char *){ (char *)(uintptr_t)text });
 }
 
+/* Skips the bytes before the seal. */
+static void skip(ct__stream *s)
+{
+    s->bad = s->broken;
+    s->at = s->size;
+    while (s->left && !s->bad) {
+        refill(s);
+        s->at = s->size;
+    }
+    s->left += CT__STREAM_SEAL;
+}
+
 void ct__stream_seal(ct__stream *s)
 {
     const uint64_t crc = s->bad ? 0 : ct__stream_crc(s);
     uint64_t seal = crc;
     ct__stream_numbers(s, &seal, 1, sizeof seal);
-    if (seal != crc) s->bad = true;
+    s->bad |= seal != crc;
+}
+
+void ct__stream_end(ct__stream *s)
+{
+    if (s->reading) skip(s);
+    ct__stream_seal(s);
+    if (!s->reading) flush(s);
 }

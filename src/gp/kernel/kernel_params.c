@@ -56,7 +56,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 /* The number of columns that n depends on. */
 static int active(const kernel_node *n, int input_dims)
 {
-    return !ct__kernel_looks(n) ? 0 : n->dims ? n->n_dims : input_dims;
+    return !ct__kernel_reads_inputs(n) ? 0 : n->dims ? n->n_dims : input_dims;
 }
 
 /* Checks the active columns; gives an ARD profile its lengthscales. */
@@ -132,11 +132,11 @@ static int32_t emit(emitter *e)
     const bool index = n->code == CT_COV_INDEX;
     const int32_t first = p->n_params, extra = kind->extra || index ? first + n->n_length : -1;
     /* a distance without lengthscales is measured in units of the other parameter */
-    const bool in_extra = ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
+    const bool in_extra = ct__kernel_reads_inputs(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
     ct_cov_node out = { .code = (int32_t)n->code,
                         .geometry = (int32_t)kind->geometry,
                         .tail = kind->tail,
-                        .dims = ct__kernel_looks(n) ? p->n_dims : 0,
+                        .dims = ct__kernel_reads_inputs(n) ? p->n_dims : 0,
                         .n_dims = active(n, p->input_dims),
                         .lengthscale = n->n_length ? first
                                        : in_extra  ? extra

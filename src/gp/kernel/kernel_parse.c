@@ -7,12 +7,39 @@
 
 /* -- options --------------------------------------------------------------------------------------------- */
 
+/* Passes the name here, in quotes or up to ":", "," or ")"; returns its end. */
+static const char *pass_name(ct__scan *p)
+{
+    const char *place = p->at, *end;
+    if (*place == '"') {
+        p->at = ct__scan_behind_quotes(place);
+        if (p->at == place) ct__scan_fail(p, CT_EFORMAT, place, "a quote is opened here and never closed");
+        return p->at;
+    }
+    p->at += strcspn(p->at, ":,)");
+    for (end = p->at; end > place && strchr(" \t\r\n", end[-1]);) end--;
+    return end;
+}
+
+/* Reads a column of the inputs, as a number or a name. */
+static int column(ct__scan *p)
+{
+    const char *place = ct__scan_space(p);
+    const bool number = !p->n_columns || ct__is_digit(*place);
+    const int64_t i = number ? ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column")
+                             : ct__scan_find_column(p, place, pass_name(p));
+    if (i < 0 || (p->n_columns && i >= p->n_columns)) ct__scan_no_column(p, place);
+    if (i >= CT__KERNEL_MAX_DIMS)
+        ct__scan_fail(p, CT_EFORMAT, place, "a column is at most %d", CT__KERNEL_MAX_DIMS - 1);
+    return p->status ? 0 : (int)i;
+}
+
 static void dims(ct__scan *p, kernel_node *n)
 {
     int list[CT__KERNEL_MAX_ACTIVE], count = 0;
     do {
         const char *place = ct__scan_space(p);
-        int d = ct__scan_column(p);
+        int d = column(p);
         for (int i = 0; i < count; i++)
             if (list[i] == d) ct__scan_fail(p, CT_EFORMAT, place, "column %d twice", d);
         if (count == CT__KERNEL_MAX_ACTIVE)
@@ -95,7 +122,7 @@ static unsigned takes(const kernel_node *n)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
     const bool index = n->code == CT_COV_INDEX;
-    return (kind->lengthscales ? LENGTHS : 0u) | (ct__kernel_looks(n) ? COLUMNS : 0u) |
+    return (kind->lengthscales ? LENGTHS : 0u) | (ct__kernel_reads_inputs(n) ? COLUMNS : 0u) |
            (index          ? OF_LEVELS
             : kind->degree ? OF_DEGREE
                            : 0u) |
@@ -125,10 +152,11 @@ static void no_option(ct__scan *p, const kernel_node *n, const char *place, cons
 {
     char list[160];
     ct__text t = { list, sizeof list, 0 };
-    if (!ct__kernel_looks(n)) ct__text_add(&t, "a number or ");
+    if (!ct__kernel_reads_inputs(n)) ct__text_add(&t, "a number or ");
     for (const struct option *o = table; o < table + OPTIONS; o++)
         if (takes(n) & o->taken)
-            ct__text_add(&t, "%s%s%s", t.length && ct__kernel_looks(n) ? ", " : "", word_of(o, n), o->sign);
+            ct__text_add(&t, "%s%s%s", t.length && ct__kernel_reads_inputs(n) ? ", " : "", word_of(o, n),
+                         o->sign);
     ct__scan_fail(p, CT_EFORMAT, place, "%s%s%s; %s takes %s", *word ? "no option \"" : "expected an option",
                   word, *word ? "\"" : "", ct__kernel_kinds[n->code].text, list);
 }
@@ -137,7 +165,7 @@ static void option(ct__scan *p, kernel_node *n)
 {
     char word[32];
     ct__scan_space(p);
-    if (!ct__kernel_looks(n) && (*p->at == '.' || ct__is_digit(*p->at))) {
+    if (!ct__kernel_reads_inputs(n) && (*p->at == '.' || ct__is_digit(*p->at))) {
         extra(p, n);
         return;
     }
@@ -249,6 +277,15 @@ static void sum(ct__scan *p)
     }
 }
 
+/* Sets the kernel's message, to three lines if the text is at fault. Returns the status. */
+static ct_status describe(const ct__scan *p)
+{
+    char text[512];
+    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
+    ct__scan_message(p, "kernel", text, sizeof text);
+    return ct__kernel_refuse(p->kernel, p->status, "%s", text);
+}
+
 ct_kernel *ct_kernel_parse(const char *text) { return ct_kernel_parse_named(text, NULL, 0); }
 
 ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int64_t n)
@@ -259,5 +296,5 @@ ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int
     ct__scan p = { .kernel = k, .columns = columns, .n_columns = columns ? n : 0, .text = text, .at = text };
     sum(&p);
     if (*ct__scan_space(&p)) ct__scan_fail(&p, CT_EFORMAT, p.at, "expected \"+\", \"*\" or the end");
-    return ct__kernel_changed(k, p.status ? ct__scan_describe(&p) : CT_OK);
+    return ct__kernel_changed(k, p.status ? describe(&p) : CT_OK);
 }

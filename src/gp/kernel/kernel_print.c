@@ -14,7 +14,7 @@ static void add_value(ct__text *t, const kernel_node *n, int i, const char *sepa
     char number[CT_NUMBER_TEXT];
     ct_number_write(n->param[i].value, 0, number);
     ct__text_add(t, "%s", first ? separator : ":");
-    if (first && ct__kernel_looks(n)) ct__text_add(t, "%s=", list);
+    if (first && ct__kernel_reads_inputs(n)) ct__text_add(t, "%s=", list);
     ct__text_add(t, "%s%s", number, n->param[i].fixed ? "!" : "");
 }
 

@@ -64,9 +64,9 @@ bool ct__kernel_dims(kernel_node *n, const int *dims, int count);
 /* If some of the d columns are categories, gives each profile without active columns those of its kind:
  * `category` and `index` get the categories, all others the rest. `index` also gets the levels of its column.
  * Not for a bound kernel. */
-ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d);
+ct_status ct__kernel_choose_columns(ct_kernel *k, const ct_column *columns, int64_t d);
 /* Whether n depends on input columns. */
-static inline bool ct__kernel_looks(const kernel_node *n)
+static inline bool ct__kernel_reads_inputs(const kernel_node *n)
 {
     return n->code < CT_COV_PROFILES || n->code == CT_COV_INDEX;
 }

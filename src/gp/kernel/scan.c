@@ -119,11 +119,3 @@ void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t
     snprintf(text, size, "%s: %s\n  %s%s\n  %*s^", subject, p->what, excerpt, *s ? "..." : "", (int)caret,
              "");
 }
-
-ct_status ct__scan_describe(const ct__scan *p)
-{
-    char text[512];
-    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
-    ct__scan_message(p, "kernel", text, sizeof text);
-    return ct__kernel_refuse(p->kernel, p->status, "%s", text);
-}

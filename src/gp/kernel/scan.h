@@ -38,14 +38,9 @@ const char *ct__scan_behind_quotes(const char *text);
 int64_t ct__scan_find_column(const ct__scan *p, const char *text, const char *end);
 /* Fails, and lists the columns. */
 void ct__scan_no_column(ct__scan *p, const char *place);
-/* Reads a column of a kernel's inputs, as a number or a name (scan_column.c). */
-int ct__scan_column(ct__scan *p);
 /* Reads a valid value of param as its start, and an optional "!", which fixes it. */
 void ct__scan_value(ct__scan *p, ct_param *param);
 /* Writes three lines: `subject` and the error, an excerpt of the text, and a caret under the place. */
 void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t size);
-/* Sets the kernel's message to these lines, or, if the text is not at fault, to the error alone. Returns the
- * status. */
-ct_status ct__scan_describe(const ct__scan *p);
 
 #endif

@@ -43,29 +43,3 @@ void ct__scan_no_column(ct__scan *p, const char *place)
     for (char *c = p->what; *c; c++)
         if ((unsigned char)*c < ' ') *c = ' ';
 }
-
-/* Passes the name here, in quotes or up to ":", "," or ")"; returns its end. */
-static const char *pass_name(ct__scan *p)
-{
-    const char *place = p->at, *end;
-    if (*place == '"') {
-        p->at = ct__scan_behind_quotes(place);
-        if (p->at == place) ct__scan_fail(p, CT_EFORMAT, place, "a quote is opened here and never closed");
-        return p->at;
-    }
-    p->at += strcspn(p->at, ":,)");
-    for (end = p->at; end > place && strchr(" \t\r\n", end[-1]);) end--;
-    return end;
-}
-
-int ct__scan_column(ct__scan *p)
-{
-    const char *place = ct__scan_space(p);
-    const bool number = !p->n_columns || ct__is_digit(*place);
-    const int64_t i = number ? ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column")
-                             : ct__scan_find_column(p, place, pass_name(p));
-    if (i < 0 || (p->n_columns && i >= p->n_columns)) ct__scan_no_column(p, place);
-    if (i >= CT__KERNEL_MAX_DIMS)
-        ct__scan_fail(p, CT_EFORMAT, place, "a column is at most %d", CT__KERNEL_MAX_DIMS - 1);
-    return p->status ? 0 : (int)i;
-}

@@ -75,7 +75,7 @@ static ct_gp *new_model(ct_device *device, const ct_tensor *X, const ct_tensor *
     ct_gp *gp =
         ct__gp_blank(device, kernel, ct_tensor_dim(X, 0), ct_tensor_dim(X, 1), ct_tensor_dtype(X), options);
     if (!gp) return NULL;
-    ct_status s = ct__kernel_aim(kernel, options->inputs, gp->rows.d);
+    ct_status s = ct__kernel_choose_columns(kernel, options->inputs, gp->rows.d);
     if (!s) s = ct_kernel_bind(kernel, gp->rows.d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
     if (!s) s = take(gp, X, y, options);
