@@ -24,8 +24,8 @@ static void write_columns(writer *w, const ct_gp *gp, const double *x)
     for (int64_t j = 0; j < d; j++) {
         const moments of = moments_of(x + j, ct_gp_points(gp), d);
         const ct_column *c = ct_gp_input(gp, j);
-        const bool told = w->json || c->kind != CT_COLUMN_NUMBER;
-        if (told)
+        const bool shown = w->json || c->kind != CT_COLUMN_NUMBER;
+        if (shown)
             WRITE(w, field_begin(NULL, '{', NULL), field_word("name", "  %-28s ", c->name),
                   field_word("kind", "%s", kind_name(c->kind)));
         if (c->kind == CT_COLUMN_CATEGORY) write_levels(w, c);
@@ -33,7 +33,7 @@ static void write_columns(writer *w, const ct_gp *gp, const double *x)
         ct_time_write(of.high, last);
         if (c->kind == CT_COLUMN_TIME)
             WRITE(w, field_word("first", ", %s", first), field_word("last", " to %s", last));
-        if (told) WRITE(w, field_end('}', "\n"));
+        if (shown) WRITE(w, field_end('}', "\n"));
     }
     WRITE(w, field_end(']', NULL));
 }

@@ -74,10 +74,11 @@ frame frame_learned(ctgp *c, ct_gp *gp, source *t)
         if (is_row(&m, &f, k, found)) f.rows[found++] = f.rows[k];
     f.n_rows = found;
     if (found < m.n)
-        fail(c, CODE_DATA,
-             "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
-             "in its place",
-             f.path, (long long)found + 1, (long long)m.n);
+        fail(
+            c, CODE_DATA,
+            "%s is not the table that the model learned: row %lld of the model's %lld is missing from it, or "
+            "moved",
+            f.path, (long long)found + 1, (long long)m.n);
     return f;
 }
 

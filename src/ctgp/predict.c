@@ -24,7 +24,6 @@ static double normal_quantile(double p)
     return 0.5 * (low + high);
 }
 
-/* Adds a band to bands[0..n), unless one of them has its name. */
 /* Writes p, or 100 p, with the fewest digits, but at least 12, that tell it from any other p. */
 static void write_share(double p, bool percent, char text[CT_NUMBER_TEXT])
 {
@@ -42,6 +41,7 @@ typedef struct bands {
     int64_t n;
 } bands;
 
+/* No two bands have one name. */
 static void add_band(ctgp *c, const char *flag, const char *text, bands *to, double z, const char *side,
                      const char *number)
 {
