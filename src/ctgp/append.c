@@ -1,6 +1,8 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
+#include <sys/stat.h>
+
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
 
 /* New rows, as the model learns them. */
@@ -55,8 +57,11 @@ static void append(ctgp *c, const model_file *m, const char *path, const char *o
 
 static void release_lock(void *lock) { ct_file_lock_give(lock); }
 
+/* Only a regular file, through links or not, has a lock. */
 static void take_lock(ctgp *c, const char *path)
 {
+    struct stat info;
+    if (stat(path, &info) || !S_ISREG(info.st_mode)) return;
     ct_file_lock *lock = ct_file_lock_take(c->device, path);
     if (lock) own(c, lock, release_lock);
     check(c, ct_last_status(c->device));
@@ -87,7 +92,7 @@ void run_append(ctgp *c, int argc, char **argv)
     open_device(c);
     /* Takes the lock of the output in any case, since whether the two paths are one file can change between
      * two calls of stat. */
-    if (is_file(out)) take_lock(c, out);
+    take_lock(c, out);
     const model_file m = model_open(c, files[0], false);
     append(c, &m, files[1], out);
 }

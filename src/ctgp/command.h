@@ -45,6 +45,8 @@ _Noreturn void stop(ctgp *c, int result);
 void *take(ctgp *c, int64_t n, size_t size, const char *what);
 /* A text that is made by a format. */
 char *text_of(ctgp *c, const char *format, ...) CT_PRINTF(2, 3);
+/* A number in the fewest digits that read back as it. */
+const char *number_text(ctgp *c, double value);
 /* Hands an object to the context, which calls `release`. NULL is a failure of the device, or one of memory.
  * */
 void *own(ctgp *c, void *object, void (*release)(void *object));
@@ -163,8 +165,6 @@ double parse_share(ctgp *c, const char *name, const char *text);
 /* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
 void add_name(char *list, size_t size, const char *name);
 
-/* Whether the path leads to a regular file, through links or not. */
-bool is_file(const char *path);
 /* Fails with CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument. */
 void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 

@@ -52,6 +52,13 @@ char *text_of(ctgp *c, const char *format, ...)
     return text;
 }
 
+const char *number_text(ctgp *c, double value)
+{
+    char *text = take(c, CT_NUMBER_TEXT, 1, "digits");
+    ct_number_write(value, 0, text);
+    return text;
+}
+
 static void release_tensor(void *tensor) { ct_release(tensor); }
 
 ct_tensor *own_tensor(ctgp *c, ct_tensor *tensor) { return own(c, tensor, release_tensor); }

@@ -39,6 +39,12 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
          n == 1 ? " alone: --separator says what stands between columns" : "");
 }
 
+_Noreturn void fail_cell(ctgp *c, const frame *f, int64_t row, int64_t col, const char *why)
+{
+    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path, (long long)ct_table_line(f->table, row),
+         ct_table_name(f->table, col), why);
+}
+
 bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name)
 {
     for (int64_t j = 0; j < n; j++)
@@ -52,9 +58,7 @@ static int64_t count_values(ctgp *c, const frame *f, int64_t row, const int64_t 
     int64_t count = 0;
     for (int64_t j = 0; j < n; j++) {
         const double value = ct_table_at(f->table, row, cols[j]);
-        if (isinf(value))
-            fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
-                 (long long)ct_table_line(f->table, row), ct_table_name(f->table, cols[j]));
+        if (isinf(value)) fail_cell(c, f, row, cols[j], "the value is infinite");
         count += !isnan(value);
     }
     return count;

@@ -44,22 +44,18 @@ learned fit_read_columns(ctgp *c, settings *s);
 
 /* -- fit_test.c, fit_rows.c -- */
 
-/* Rows that the model does not learn and is scored on. */
-typedef struct held {
-    int64_t *rows, n; /* as those of a frame */
-} held;
-
-/* Moves rows of the table to *h, and says so on standard error. */
-void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h);
+/* Moves rows of the table, which the model does not learn and is scored on, to *h, and says so on standard
+ * error. */
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h);
 /* Fails if a model of the table's rows cannot be scored on the rows that are held back. */
-void fit_check_held(ctgp *c, const settings *s, const learned *t, const held *h);
+void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h);
 /* The model's score on them; n = 0 where there are none. */
-score fit_score(ctgp *c, const learned *t, const held *h, ct_gp *gp);
+score fit_score(ctgp *c, const learned *t, const frame *h, ct_gp *gp);
 
 /* Chooses the rows, holds some back, and refuses data of which no model can be made. With `missing` a row
  * needs the value of one of the targets only. Returns the number of complete rows if the model does not learn
  * them all, else 0. */
-int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, held *h);
+int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, frame *h);
 
 /* -- season.c -- */
 
@@ -98,7 +94,7 @@ ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const 
 /* What a fit has learned of a target. */
 typedef struct lesson {
     learned t;
-    held h;
+    frame h; /* the rows that are held back */
     ct_gp *gp;
     ct_gp_choice choice; /* what all searches took, and the seasons that were found first */
 } lesson;

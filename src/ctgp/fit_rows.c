@@ -52,7 +52,7 @@ static void check_features(ctgp *c, learned *t)
     }
 }
 
-int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, held *h)
+int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, frame *h)
 {
     frame *f = &t->f;
     const int64_t d = t->d, *cols = t->cols;

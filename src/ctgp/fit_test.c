@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Moves `count` of the chosen rows, the last or drawn ones, to *h, or with `drop` nowhere. */
-static void move_rows(ctgp *c, const settings *s, frame *f, held *h, int64_t count, bool last,
+static void move_rows(ctgp *c, const settings *s, frame *f, frame *h, int64_t count, bool last,
                       uint64_t stream, bool drop)
 {
     const int64_t n = f->n_rows, *order = last ? NULL : rows_shuffled(c, n, s->fit.seed, stream);
@@ -15,12 +15,12 @@ static void move_rows(ctgp *c, const settings *s, frame *f, held *h, int64_t cou
         if (!moved[k])
             f->rows[f->n_rows++] = f->rows[k];
         else if (!drop)
-            h->rows[h->n++] = f->rows[k];
+            h->rows[h->n_rows++] = f->rows[k];
     }
 }
 
 /* Holds back the share of the rows that --test-fraction or --test-last gives. */
-static void hold_share(ctgp *c, const settings *s, frame *f, held *h)
+static void hold_share(ctgp *c, const settings *s, frame *f, frame *h)
 {
     const long long n = f->n_rows, count = llround(s->test * (double)n);
     if (count < 1 || n - count < 2)
@@ -32,36 +32,34 @@ static void hold_share(ctgp *c, const settings *s, frame *f, held *h)
 }
 
 /* Keeps --max-rows of the rows. The others are held back, unless an option holds rows back already. */
-static void hold_rest(ctgp *c, const settings *s, frame *f, held *h)
+static void hold_rest(ctgp *c, const settings *s, frame *f, frame *h)
 {
     const long long n = f->n_rows;
-    const bool drop = h->n > 0;
+    const bool drop = h->n_rows > 0;
     move_rows(c, s, f, h, n - s->max_rows, false, 1, drop);
     note("the model learns %ld of %lld rows, drawn%s", s->max_rows, n,
          drop ? "" : "; the others are held back");
 }
 
-void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h)
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h)
 {
+    *h = (frame){ .path = f->path, .table = f->table };
     h->rows = take(c, f->n_rows, sizeof *h->rows, "rows");
     if (s->test > 0) hold_share(c, s, f, h);
     if (s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, h);
 }
 
-void fit_check_held(ctgp *c, const settings *s, const learned *t, const held *h)
+void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h)
 {
     const int64_t noise = t->cols[t->d + 1];
-    frame held_back = t->f;
-    held_back.rows = h->rows, held_back.n_rows = h->n;
-    if (h->n && noise >= 0) check_noise(c, &held_back, &t->f, noise, s->noise);
+    if (h->n_rows && noise >= 0) check_noise(c, h, &t->f, noise, s->noise);
 }
 
-score fit_score(ctgp *c, const learned *t, const held *h, ct_gp *gp)
+score fit_score(ctgp *c, const learned *t, const frame *h, ct_gp *gp)
 {
     const int64_t d = t->d, of_noise = t->cols[d + 1];
-    if (!h->n) return (score){ 0 };
-    prediction p = { .data = t->f, .target = t->cols[d] };
-    p.data.rows = h->rows, p.data.n_rows = h->n;
+    if (!h->n_rows) return (score){ 0 };
+    prediction p = { .data = *h, .target = t->cols[d] };
     ct_tensor *X = frame_tensor(c, &p.data, t->cols, d, ct_gp_dtype(gp));
     ct_tensor *noise = of_noise < 0 ? NULL : frame_noise(c, &p.data, of_noise, noise_of(gp), gp);
     prediction_fill(c, &p, gp, X, noise);

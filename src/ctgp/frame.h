@@ -61,6 +61,8 @@ frame frame_parse(ctgp *c, const source *t, const ct_csv_options *how, const cha
 void frame_tell_notes(const frame *f);
 /* Index of the column. Fails with CODE_DATA and a list of the columns where there is none of that name. */
 int64_t frame_column(ctgp *c, const frame *f, const char *name);
+/* Fails with CODE_DATA for the value in a row and column: "t.csv, line 3, column 'x': " and why. */
+_Noreturn void fail_cell(ctgp *c, const frame *f, int64_t row, int64_t col, const char *why);
 /* Whether one of the columns has this name. */
 bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_DATA where a value is infinite. */

@@ -59,39 +59,28 @@ const char *noise_text(ctgp *c, const ct_gp *gp)
 
 /* -- the column's numbers -------------------------------------------------------------------------------- */
 
-/* Refuses chosen row k, with its place. */
-_Noreturn static void refuse(ctgp *c, const frame *f, int64_t k, int64_t col, const char *why)
-{
-    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
-         (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
-}
-
 /* A level as the table writes it. */
-static const char *level_text(const frame *f, int64_t col, double level, char number[CT_NUMBER_TEXT])
+static const char *level_text(ctgp *c, const frame *f, int64_t col, double level)
 {
-    const ct_column *c = ct_table_column(f->table, col);
-    if (c->kind == CT_COLUMN_CATEGORY) return c->levels[(int64_t)level];
-    ct_number_write(level, 0, number);
-    return number;
+    const ct_column *of = ct_table_column(f->table, col);
+    return of->kind == CT_COLUMN_CATEGORY ? of->levels[(int64_t)level] : number_text(c, level);
 }
 
-_Noreturn static void unknown_level(ctgp *c, const frame *f, int64_t k, int64_t col)
+_Noreturn static void unknown_level(ctgp *c, const frame *f, int64_t row, int64_t col)
 {
-    char number[CT_NUMBER_TEXT];
-    const double level = ct_table_at(f->table, f->rows[k], col) + 0.0;
-    refuse(c, f, k, col,
-           text_of(c, "the model has no noise for the level %s, which no row of its training had",
-                   level_text(f, col, level, number)));
+    const double level = ct_table_at(f->table, row, col) + 0.0;
+    fail_cell(c, f, row, col,
+              text_of(c, "the model has no noise for the level %s, which no row of its training had",
+                      level_text(c, f, col, level)));
 }
 
 /* Refuses a level that no row of the model has. In a parameter's name a long level is its number. */
-static void check_level(ctgp *c, const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
+static void check_level(ctgp *c, const frame *f, const ct_gp *gp, int64_t row, int64_t col, double level)
 {
-    char number[CT_NUMBER_TEXT], name[64];
-    const int length = snprintf(name, sizeof name, "noise.variance[%s]", level_text(f, col, level, number));
-    ct_number_write(level, 0, number);
-    if (length >= (int)sizeof name) snprintf(name, sizeof name, "noise.variance[%s]", number);
-    if (!(ct_gp_find(gp, name) >= 0)) unknown_level(c, f, k, col);
+    enum { LONGEST = 63 };
+    const char *name = text_of(c, "noise.variance[%s]", level_text(c, f, col, level));
+    if (strlen(name) > LONGEST) name = text_of(c, "noise.variance[%s]", number_text(c, level));
+    if (ct_gp_find(gp, name) < 0) unknown_level(c, f, row, col);
 }
 
 /* The levels of the chosen rows, sorted. */
@@ -117,20 +106,20 @@ static void check_levels(ctgp *c, const frame *f, int64_t col)
 
 ct_tensor *frame_noise(ctgp *c, const frame *f, int64_t col, noise_source n, const ct_gp *gp)
 {
-    char number[CT_NUMBER_TEXT];
     const bool levels = n.kind == CT_NOISE_BY_LEVEL, square = behind(n.name, deviations) && !levels;
     double *x = frame_values(c, f, &col, 1);
     for (int64_t k = 0; k < f->n_rows; k++) {
         x[k] += 0.0; /* no -0 */
-        ct_number_write(x[k], 0, number);
         if (levels && gp && x[k] < 0 && ct_table_column(f->table, col)->kind == CT_COLUMN_CATEGORY)
             x[k] = NAN; /* --unseen prior: the average */
         else if (levels && gp)
-            check_level(c, f, gp, k, col, x[k]);
+            check_level(c, f, gp, f->rows[k], col, x[k]);
         else if (!levels && x[k] < 0)
-            refuse(c, f, k, col, text_of(c, "%s is negative, and no spread is", number));
+            fail_cell(c, f, f->rows[k], col,
+                      text_of(c, "%s is negative, and no spread is", number_text(c, x[k])));
         else if (square && fabs(x[k]) > 1e150)
-            refuse(c, f, k, col, text_of(c, "the square of %s is out of range", number));
+            fail_cell(c, f, f->rows[k], col,
+                      text_of(c, "the square of %s is out of range", number_text(c, x[k])));
         if (square) x[k] *= x[k];
     }
     if (levels && !gp) check_levels(c, f, col);
@@ -147,6 +136,6 @@ void check_noise(ctgp *c, const frame *held, const frame *learned, int64_t col, 
     for (int64_t k = 0; k < held->n_rows; k++) {
         const double level = ct_table_at(held->table, held->rows[k], col);
         if (!bsearch(&level, x, (size_t)learned->n_rows, sizeof *x, ascending))
-            unknown_level(c, held, k, col);
+            unknown_level(c, held, held->rows[k], col);
     }
 }

@@ -240,12 +240,6 @@ void add_name(char *list, size_t size, const char *name)
         strcpy(list + used, rest);
 }
 
-bool is_file(const char *path)
-{
-    struct stat info;
-    return !stat(path, &info) && S_ISREG(info.st_mode);
-}
-
 static bool same_file(const char *a, const char *b)
 {
     struct stat p, q;

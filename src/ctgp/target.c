@@ -14,7 +14,6 @@ void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
 {
     const double *y = frame_values(c, f, &col, 1);
     const moments m = moments_of(y, f->n_rows, 1);
-    char number[CT_NUMBER_TEXT];
     int64_t k = 0;
     while (k < f->n_rows && (isnan(y[k]) || !isnan(ct_transform_value((ct_transform){ .kind = kind }, y[k]))))
         k++;
@@ -24,10 +23,9 @@ void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
                          : kind == CT_TRANSFORM_LOG && m.low >= 0
                              ? "fit with --transform sqrt, which takes 0, or leave the row out"
                              : "leave the row out, or fit without --transform";
-    ct_number_write(y[k], 0, number);
-    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s, and %s takes %s: %s", f->path,
-         (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), number,
-         ct_transform_name(kind), ct_transform_domain(kind), remedy);
+    fail_cell(c, f, f->rows[k], col,
+              text_of(c, "%s, and %s takes %s: %s", number_text(c, y[k]), ct_transform_name(kind),
+                      ct_transform_domain(kind), remedy));
 }
 
 void tell_skewed(ctgp *c, const frame *f, int64_t col)
