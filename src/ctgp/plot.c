@@ -19,7 +19,7 @@ static memory_file *write_script(ctgp *c, ct_gp *gp, const char *model, const pr
     memory_file *script = memory_open(c, "the picture");
     const score s = prediction_score(c, p);
     const char *scores =
-        text_of(c, s.n ? "n=%lld  rmse=%.4g  coverage95=%.3g" : "", (long long)s.n, s.rmse, s.coverage95);
+        !s.n ? "" : text_of(c, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse, s.coverage95);
     const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
     write_header(script->to, png, title_of(c, gp, model, d > 1), scores, d == 1 ? 1 : 2 + effects);
     (d == 1 ? write_curve : write_scatter)(c, script->to, gp, p, fates);
