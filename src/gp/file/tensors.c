@@ -53,8 +53,8 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L,
     }
 }
 
-/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `workspace` holds that many
- * full rows. */
+/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `workspace` holds that
+ * many full rows. */
 static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *workspace,
                        void *host)
 {
