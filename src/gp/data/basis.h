@@ -2,7 +2,7 @@
 #ifndef CT_GP_BASIS_H
 #define CT_GP_BASIS_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/trend.h>
 
 enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
 

@@ -2,7 +2,7 @@
 #ifndef CT_GP_COLUMNS_H
 #define CT_GP_COLUMNS_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 /* CT_EINVAL if the options' columns cannot be copied. */
 ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d);

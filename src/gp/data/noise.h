@@ -2,7 +2,7 @@
 #ifndef CT_GP_NOISE_H
 #define CT_GP_NOISE_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 typedef struct ct__noise {
     ct_gp_noise kind;

@@ -2,7 +2,7 @@
 #ifndef CT_GP_ROWS_H
 #define CT_GP_ROWS_H
 
-#include <cotangent/column.h>
+#include <cotangent/gp/column.h>
 #include <cotangent/tensor.h>
 
 typedef struct ct__data_rows {

@@ -2,7 +2,7 @@
 #ifndef CT_GP_COLUMNS_RECORD_H
 #define CT_GP_COLUMNS_RECORD_H
 
-#include <cotangent/column.h>
+#include <cotangent/gp/column.h>
 
 #include "stream.h"
 

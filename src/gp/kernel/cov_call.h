@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 #include <cotangent/op.h>
 
 /* A call of `op` with a kernel's program as attribute; a poisoned handle if the kernel cannot be used. */

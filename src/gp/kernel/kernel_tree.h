@@ -2,8 +2,8 @@
 #ifndef CT_GP_KERNEL_TREE_H
 #define CT_GP_KERNEL_TREE_H
 
-#include <cotangent/column.h>
-#include <cotangent/kernel.h>
+#include <cotangent/gp/column.h>
+#include <cotangent/gp/kernel.h>
 
 #include <stdarg.h>
 

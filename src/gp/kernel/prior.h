@@ -2,7 +2,7 @@
 #ifndef CT_GP_PRIOR_H
 #define CT_GP_PRIOR_H
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 #include <math.h>
 

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/update.h>
+
 #include "gp/data/numbers.h"
 #include "gp/data/table.h"
 #include "gp/data/trend.h"

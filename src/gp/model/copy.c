@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <cotangent/gp/update.h>
+
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "param_values.h"

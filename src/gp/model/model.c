@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <cotangent/gp/file.h>
+
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"

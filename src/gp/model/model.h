@@ -2,7 +2,7 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/fit.h>
 #include <cotangent/op.h>
 
 #include "gp/comm/comm.h"

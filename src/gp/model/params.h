@@ -6,7 +6,7 @@
 #ifndef CT_GP_PARAMS_H
 #define CT_GP_PARAMS_H
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 typedef struct ct__params {
     int64_t count, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
