@@ -117,8 +117,8 @@ int ct__stream_small(ct__stream *s, int value, int limit)
 {
     uint32_t v = (uint32_t)value;
     ct__stream_numbers(s, &v, 1, 4);
-    if (v > (uint32_t)limit) s->bad = true;
-    return s->bad ? 0 : (int)v;
+    s->bad |= v > (uint32_t)limit;
+    return !s->reading ? value : s->bad ? 0 : (int)v;
 }
 
 void ct__stream_text(ct__stream *s, char **value)

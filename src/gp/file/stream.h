@@ -33,7 +33,8 @@ void ct__stream_check(ct__stream *s, ct_status status);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);
 /* `count` numbers of 4 or 8 bytes. */
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
-/* An int, an enum or a bool as u32 in [0, limit]. */
+/* An int, an enum or a bool as u32 in [0, limit]. Returns what was read, 0 if it is bad, or what was written.
+ * */
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
 void ct__stream_text(ct__stream *s, char **value);
