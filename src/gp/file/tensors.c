@@ -22,22 +22,17 @@ static ct_tensor *read(ct__stream *s, ct_dtype dtype, ct_shape shape, void *host
     return t;
 }
 
-static void write(ct__stream *s, const ct_tensor *t, void *host)
-{
-    const size_t count = (size_t)ct_tensor_count(t), size = ct_dtype_size(ct_tensor_dtype(t));
-    if (ct_read(t, host, count * size)) s->bad = true;
-    ct__stream_numbers(s, host, count, size);
-}
-
 void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape)
 {
     const uint64_t count = (uint64_t)ct_shape_count(shape);
-    if (!ct__stream_holds(s, count, ct_dtype_size(dtype))) return;
-    void *host = ct__stream_alloc(s, count, ct_dtype_size(dtype));
-    if (host && s->reading)
-        *t = read(s, dtype, shape, host);
-    else if (host)
-        write(s, *t, host);
+    const size_t size = ct_dtype_size(dtype);
+    if (!ct__stream_holds(s, count, size)) return;
+    void *host = ct__stream_alloc(s, count, size);
+    if (host && s->reading) *t = read(s, dtype, shape, host);
+    if (host && !s->reading) {
+        s->bad |= ct_read(*t, host, count * size) != CT_OK;
+        ct__stream_numbers(s, host, count, size);
+    }
     free(host);
 }
 
