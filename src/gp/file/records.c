@@ -158,7 +158,7 @@ static void noise(ct__stream *s, ct_gp *gp)
     ct__stream_tensor(s, &gp->noise.given, levels ? CT_I64 : gp->rows.dtype, ct_shape1(gp->rows.n));
     if (!s->reading || s->bad || !levels) return;
     double *index = ct__gp_doubles(gp->noise.given);
-    if (!index) ct__stream_lacks_memory(s);
+    if (!index) ct__stream_check(s, CT_ENOMEM);
     for (int64_t i = 0; i < gp->rows.n && index && !s->bad; i++)
         s->bad = !(index[i] >= 0 && index[i] < (double)gp->noise.n_levels);
     free(index);

@@ -7,8 +7,6 @@
 #include "gp/data/crc64.h"
 #include "gp/data/numbers.h"
 
-void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
-
 void ct__stream_check(ct__stream *s, ct_status status)
 {
     if (status) s->bad = true;
@@ -18,7 +16,7 @@ void ct__stream_check(ct__stream *s, ct_status status)
 void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size)
 {
     void *p = s->bad ? NULL : ct__gp_alloc(s->device, count, size);
-    if (!p && !s->bad) ct__stream_lacks_memory(s);
+    if (!p && !s->bad) ct__stream_check(s, CT_ENOMEM);
     return p;
 }
 

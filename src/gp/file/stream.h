@@ -23,7 +23,6 @@ typedef struct ct__stream {
     uint64_t before, crc; /* the bytes that have left `data`, and their CRC-64 */
 } ct__stream;
 
-void ct__stream_lacks_memory(ct__stream *s);
 /* Zeroed memory for malloc's free; NULL if the stream is bad or memory ran out. */
 void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size);
 /* Whether the stream is good and may still hold `count` items of that many bytes. */

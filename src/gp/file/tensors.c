@@ -18,7 +18,7 @@ static ct_tensor *read(ct__stream *s, ct_dtype dtype, ct_shape shape, void *host
     ct__stream_numbers(s, host, count, size);
     for (size_t i = 0; i < count && !s->bad; i++) s->bad = !isfinite(number(host, size, i));
     ct_tensor *t = s->bad ? NULL : ct_from(s->device, dtype, shape, host);
-    if (!t && !s->bad) ct__stream_lacks_memory(s);
+    if (!t && !s->bad) ct__stream_check(s, CT_ENOMEM);
     return t;
 }
 
@@ -93,7 +93,7 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
         if (!s->bad && ct_tape_status(gp->tape)) ct__stream_check(s, ct__gp_tape_failed(gp, "the factor"));
         ct_tape_reset(gp->tape);
     } else {
-        ct__stream_lacks_memory(s);
+        ct__stream_check(s, CT_ENOMEM);
     }
     free(host);
     ct_release(workspace);

@@ -75,7 +75,7 @@ static ct_outputs *read_head(ct__stream *s)
     head(s, &kind, &p);
     if (s->bad) return NULL;
     ct_outputs *o = ct__outputs_blank(s->device, kind, p, 0, NULL);
-    if (!o) ct__stream_lacks_memory(s);
+    if (!o) ct__stream_check(s, CT_ENOMEM);
     for (int64_t j = 0; j < p && !s->bad; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
     return o;
 }
@@ -120,7 +120,7 @@ static void restore_whole(ct__stream *s, ct_outputs *o)
     const bool shared = o->kind == CT_OUTPUTS_SHARED;
     s->bad |= shared != (Y != NULL) || (shared && ct_tensor_dim(Y, 1) != o->p);
     double *level = shared || s->bad ? NULL : ct__gp_doubles(w->noise.given);
-    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_lacks_memory(s);
+    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_check(s, CT_ENOMEM);
     ct__likelihood_take(w, shared ? CT__SHARED_OUTPUTS : CT__JOINT_OUTPUTS);
     for (int64_t i = 0; i < w->rows.n && level; i++) rows[(int64_t)level[i]]++;
     for (int64_t j = 0; j < o->p && !s->bad; j++) {
