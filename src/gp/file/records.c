@@ -26,7 +26,6 @@
 
 #include "columns_record.h"
 #include "fields.h"
-#include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "gp/likelihood/restricted.h"
@@ -235,10 +234,6 @@ static void pass(ct__stream *s, const struct record *r, ct_gp *gp)
 
 ct_status ct__records_write(ct__stream *s, ct_gp *gp, ct__records which, const char *what)
 {
-    const size_t of_noise = gp->noise.column ? ct__columns_longest(gp->noise.column, 1) : 0;
-    if (of_noise > CT__STREAM_TEXT || ct__columns_longest(gp->rows.column, gp->rows.d + 1) > CT__STREAM_TEXT)
-        return ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
-                              what, CT__STREAM_TEXT);
     ct__stream_name(s, "model");
     CT__STREAM_FIELDS(s, gp, of_model);
     for (const struct record *r = table; r < table + RECORDS; r++) {

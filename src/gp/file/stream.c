@@ -121,7 +121,16 @@ int ct__stream_small(ct__stream *s, int value, int limit)
 
 void ct__stream_text(ct__stream *s, char **value)
 {
-    const uint64_t length = (uint64_t)ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
+    const size_t written = *value ? strlen(*value) : 0;
+    if (!s->reading && written > CT__STREAM_TEXT) {
+        ct__stream_check(s,
+                         ct_device_fail(s->device, CT_EINVAL,
+                                        "a text of %zu bytes begins \"%.60s\": a file holds texts of at most "
+                                        "%d bytes",
+                                        written, *value, CT__STREAM_TEXT));
+        return;
+    }
+    const uint64_t length = (uint64_t)ct__stream_small(s, (int)written, CT__STREAM_TEXT);
     if (!ct__stream_holds(s, length, 1)) return;
     char *text = s->reading ? ct__stream_alloc(s, length + 1, 1) : *value;
     ct__stream_bytes(s, text, (size_t)length);

@@ -35,7 +35,8 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
 /* An int, an enum or a bool as u32 in [0, limit]. Returns what was read, 0 if it is bad, or what was written.
  * */
 int ct__stream_small(ct__stream *s, int value, int limit);
-/* A length and bytes. *value is replaced by a new string when reading. */
+/* A length and bytes. *value is replaced by a new string when reading. One that is too long to be written is
+ * a failure of the device, too. */
 void ct__stream_text(ct__stream *s, char **value);
 /* Writes a text. */
 void ct__stream_name(ct__stream *s, const char *text);

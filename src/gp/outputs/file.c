@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/file/archive.h"
 #include "gp/file/columns_record.h"
@@ -56,9 +55,6 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct_status status = CT_OK;
     for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !bare && !status; j++)
         status = ct__gp_factorise(o->whole ? o->whole : o->model[j]);
-    if (!status && ct__columns_longest(o->column, o->p) > CT__STREAM_TEXT)
-        status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
-                                CT__STREAM_TEXT);
     if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
     if (!status) status = ct__archive_begin(&s);
     if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
