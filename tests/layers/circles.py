@@ -22,8 +22,6 @@ KNOWN = [{f"src/{folder}/{room}" for room in rooms.split()} for folder, rooms in
     ("tensor/cpu", "cpu team"),
     ("tensor/cpu", "grouped grouped_half grouped_rows grouped_tile"),
     ("tensor/cuda", "covariance covariance_pairs covariance_plan"),
-    ("tensor/io", "csv csv_dialect csv_error csv_field csv_header csv_kinds csv_levels csv_number csv_rows "
-                  "table"),
     ("tensor/io", "npy npy_header"),
 ]]
 

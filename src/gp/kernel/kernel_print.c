@@ -1,7 +1,7 @@
 /* Kernels to text that kernel_parse.c reads back as the same tree. */
 #include "kernel_tree.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include <stdio.h>
 

@@ -2,8 +2,6 @@
  * [Clinger 1990]. Others use strtod, without a decimal point, since locales differ in it. */
 #include "number.h"
 
-#include "tensor/internal.h"
-
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -119,6 +117,20 @@ ct_number ct__number_read(const char *text, size_t size, char decimal, int group
     return read_number(text, size, decimal, group, value);
 }
 
+/* Copies a number, with a point for the decimal sign of the locale, which may have several bytes. Returns the
+ * length. */
+static size_t with_point(const char *local, char *text)
+{
+    size_t n = 0;
+    for (const char *p = local; *p; p++) {
+        const bool sign = !is_digit(*p) && !strchr("+-e", *p);
+        if (!sign) text[n++] = *p;
+        if (sign && text[n - 1] != '.') text[n++] = '.';
+    }
+    text[n] = 0;
+    return n;
+}
+
 size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
 {
     if (!text) return 0;
@@ -133,5 +145,7 @@ size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
             ct_number_read(text, ct_number_write(value, digits, text), &back);
         return strlen(text);
     }
-    return (size_t)ct__print(text, CT_NUMBER_TEXT, "%.*g", digits > 17 ? 17 : digits, value);
+    char local[2 * CT_NUMBER_TEXT];
+    snprintf(local, sizeof local, "%.*g", digits > 17 ? 17 : digits, value);
+    return with_point(local, text);
 }

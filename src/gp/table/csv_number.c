@@ -1,5 +1,6 @@
 /* Numbers in the forms of tables: 1.5 or 1,5; 50%; 1,000 or 1.000 in groups of three. */
-#include "csv.h"
+#include "csv_number.h"
+
 #include "number.h"
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }

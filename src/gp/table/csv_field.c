@@ -1,6 +1,11 @@
-/* Fields and lines of CSV text. Nothing is allocated for a field unless it holds doubled quotes. */
-#include "csv.h"
-#include "tensor/internal.h"
+/* Nothing is allocated for a field unless it holds doubled quotes. */
+#include "csv_field.h"
+
+#include <cotangent/gp/number.h>
+
+#include <stdlib.h>
+
+#include "gp/data/numbers.h"
 
 typedef ct__csv reader;
 typedef ct__field field;
@@ -22,17 +27,16 @@ static void pass_blanks(reader *r)
 static bool reserve(reader *r, size_t bytes)
 {
     if (bytes <= r->scratch_bytes) return true;
-    size_t wanted = bytes < 256 ? 256 : bytes + bytes / 2;
-    char *fresh = ct__host_grow(r->device, r->scratch, &r->scratch_bytes, 0, wanted, 1);
-    if (!fresh) return false;
-    r->scratch = fresh;
-    return true;
+    free(r->scratch);
+    r->scratch_bytes = bytes < 256 ? 256 : bytes + bytes / 2;
+    r->scratch = ct__gp_alloc(r->device, r->scratch_bytes, 1);
+    return r->scratch;
 }
 
 static ct_status no_csv(const reader *r, int64_t line, const char *what)
 {
     if (r->looking) return CT_EFORMAT;
-    return ct__fail(r->device, CT_EFORMAT, "%s:%lld: %s", r->label, (long long)line, what);
+    return ct_device_fail(r->device, CT_EFORMAT, "%s:%lld: %s", r->label, (long long)line, what);
 }
 
 /* Skips CRLF, LF or CR. */
