@@ -136,7 +136,8 @@ def self_test():
     expected = ["src/autograd/n uses a layer above its own",
                 "a circle of src/gp/a, src/gp/room/b", "a circle of src/ops/f, src/ops/g",
                 "a circle of src/tensor/cuda/k, src/tensor/cuda/l",
-                "a circle of src/gp/c, src/gp/d", "a circle of src/gp/m, src/gp/n", "a circle of src/gp/p, src/gp/q"]
+                "a circle of src/gp/c, src/gp/d", "a circle of src/gp/m, src/gp/n",
+                "a circle of src/gp/p, src/gp/q"]
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch).resolve()
         for name in [*files, *headers]:

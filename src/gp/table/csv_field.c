@@ -6,17 +6,16 @@
 #include <stdlib.h>
 
 #include "gp/data/numbers.h"
+#include "letters.h"
 
 typedef ct__csv reader;
 typedef ct__field field;
 
-static bool is_space(char c) { return c == ' ' || c == '\t'; }
 static bool by_blanks(const reader *r) { return r->dialect.separator == ' '; }
 static bool is_blank(const reader *r, char c)
 {
-    return is_space(c) && (c != '\t' || r->dialect.separator != c);
+    return ct__is_space(c) && (c != '\t' || r->dialect.separator != c);
 }
-static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 static bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
 static void pass_blanks(reader *r)
@@ -101,7 +100,7 @@ ct_status ct__csv_field(reader *r, field *f)
     }
     const char *p = r->at, *end = r->end;
     const char separator = r->dialect.separator, other = by_blanks(r) ? '\t' : separator;
-    while (p < end && (is_digit(*p) || (*p != separator && *p != other && !is_newline(*p)))) p++;
+    while (p < end && (ct__is_digit(*p) || (*p != separator && *p != other && !is_newline(*p)))) p++;
     f->text = r->at;
     r->at = p;
     while (p > f->text && is_blank(r, p[-1])) p--;

@@ -10,6 +10,7 @@
 #include "csv_levels.h"
 #include "csv_number.h"
 #include "gp/data/numbers.h"
+#include "letters.h"
 
 typedef struct kind {
     const ct_column *asked; /* NULL: most of its cells decide */
@@ -44,8 +45,7 @@ static ct_status each_cell(reading *g, visit_fn *visit)
         while (r->line < t->lines[row] && r->at < r->end) ct__csv_pass_line(r);
         do {
             s = ct__csv_field(r, &f);
-            while (f.size && (*f.text == ' ' || *f.text == '\t')) f.text++, f.size--;
-            while (f.size && (f.text[f.size - 1] == ' ' || f.text[f.size - 1] == '\t')) f.size--;
+            ct__trim(&f.text, &f.size);
             if (!s && col < t->cols && (t->forms[col] & CT__TEXT)) s = visit(g, row, col, &f);
             col++;
         } while (!s && !f.last);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gp/data/numbers.h"
+#include "letters.h"
 
 /* -- keys ------------------------------------------------------------------------------------------------ */
 
@@ -16,14 +17,6 @@ typedef struct key {
     size_t size;
     char of_number[CT_NUMBER_TEXT];
 } key;
-
-static bool is_word(const char *text, size_t size, const char *word)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!word[i] || (text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]) != word[i])
-            return false;
-    return word[size] == 0;
-}
 
 /* The key is yes, no, true or false in lower case; the shortest text of a number below 2^53; else the text
  * itself. */
@@ -34,7 +27,7 @@ static void make_key(key *k, const char *text, size_t size)
     k->text = text;
     k->size = size;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (is_word(text, size, words[i])) k->text = words[i];
+        if (ct__is_word(text, size, words[i])) k->text = words[i];
     if (ct_number_read(text, size, &value) != CT_NUMBER || fabs(value) >= 9007199254740992.0) return;
     k->size = ct_number_write(value + 0.0, 0, k->of_number); /* -0 + 0 = 0 */
     k->text = k->of_number;
