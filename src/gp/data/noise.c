@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 #include <cotangent/ops.h>
 
 #include "gp/kernel/prior.h"

@@ -1,6 +1,6 @@
 #include "scan.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* Numbers in the forms of tables: 1.5 or 1,5; 50%; 1,000 or 1.000 in groups of three. */
-#include "csv.h"
-#include "number.h"
+#include "csv_number.h"
 
-static bool is_space(char c) { return c == ' ' || c == '\t'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+#include "letters.h"
+#include "number.h"
 
 /* [sign] 1 to 3 digits, the first not 0, (group 3 digits)+ [decimal digits*] */
 static bool is_grouped(const char *p, size_t size, char group, char decimal)
@@ -16,13 +15,13 @@ static bool is_grouped(const char *p, size_t size, char group, char decimal)
         if (*p == group) {
             if (groups++ ? digits != 3 : digits < 1 || digits > 3) return false;
             digits = 0;
-        } else if (!is_digit(*p) || ++digits > 3) {
+        } else if (!ct__is_digit(*p) || ++digits > 3) {
             return false;
         }
     }
     if (!groups || digits != 3) return false;
     if (p < end) p++;
-    while (p < end && is_digit(*p)) p++;
+    while (p < end && ct__is_digit(*p)) p++;
     return p == end;
 }
 
@@ -30,8 +29,7 @@ ct_number ct__csv_number(const ct__field *f, char decimal, int *form, double *va
 {
     const char *text = f->text;
     size_t n = f->size;
-    while (n && is_space(*text)) text++, n--;
-    while (n && is_space(text[n - 1])) n--;
+    ct__trim(&text, &n);
     ct_number k =
         decimal == '.' ? ct_number_read(text, n, value) : ct__number_read(text, n, decimal, -1, value);
     *form = k == CT_NUMBER ? CT__BARE : 0;
@@ -41,7 +39,7 @@ ct_number ct__csv_number(const ct__field *f, char decimal, int *form, double *va
     if (n > 1 && text[n - 1] == '%') {
         written = CT__PERCENT;
         n--;
-        while (n && is_space(text[n - 1])) n--;
+        ct__trim(&text, &n);
         k = ct__number_read(text, n, decimal, -1, value);
     }
     const char group = decimal == '.' ? ',' : '.';

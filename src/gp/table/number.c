@@ -2,8 +2,6 @@
  * [Clinger 1990]. Others use strtod, without a decimal point, since locales differ in it. */
 #include "number.h"
 
-#include "tensor/internal.h"
-
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,25 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_word(const char *s, size_t n, const char *word)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!word[i] || (s[i] >= 'A' && s[i] <= 'Z' ? s[i] - 'A' + 'a' : s[i]) != word[i]) return false;
-    return word[n] == 0;
-}
-
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+#include "letters.h"
 
 /* Reads a word for "missing" or infinity, which begins with neither sign nor digit. */
 static ct_number read_word(const char *s, size_t n, double *value)
 {
-    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "n/a") ||
-        is_word(s, n, "#n/a") || is_word(s, n, "null"))
+    if (n == 0 || (n == 1 && *s == '?') || ct__is_word(s, n, "na") || ct__is_word(s, n, "n/a") ||
+        ct__is_word(s, n, "#n/a") || ct__is_word(s, n, "null"))
         return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
-    if (is_word(s, n, "nan")) return CT_NUMBER_MISSING;
-    if (!is_word(s, n, "inf") && !is_word(s, n, "infinity")) return CT_NUMBER_NONE;
+    if (ct__is_word(s, n, "nan")) return CT_NUMBER_MISSING;
+    if (!ct__is_word(s, n, "inf") && !ct__is_word(s, n, "infinity")) return CT_NUMBER_NONE;
     *value = negative ? -(double)INFINITY : (double)INFINITY;
     return CT_NUMBER;
 }
@@ -44,7 +35,7 @@ static double by_strtod(const char *mantissa, size_t n, int64_t scale)
     size_t kept = 0;
     bool rest = false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(mantissa[i]) || (kept == 0 && mantissa[i] == '0')) continue;
+        if (!ct__is_digit(mantissa[i]) || (kept == 0 && mantissa[i] == '0')) continue;
         if (kept < DIGITS) {
             text[kept++] = mantissa[i];
         } else {
@@ -80,7 +71,7 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
             continue;
         }
         if ((unsigned char)*p == group) continue;
-        if (!is_digit(*p)) break;
+        if (!ct__is_digit(*p)) break;
         seen = true;
         scale -= point;
         if (taken < 18) digits = 10 * digits + (uint64_t)(*p - '0');
@@ -94,7 +85,7 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
         bool down = p < end && *p == '-';
         if (p < end && (*p == '-' || *p == '+')) p++;
         if (p == end) return CT_NUMBER_NONE;
-        for (; p < end && is_digit(*p); p++)
+        for (; p < end && ct__is_digit(*p); p++)
             if (exponent < INT64_MAX / 1000) exponent = 10 * exponent + (*p - '0');
         scale += down ? -exponent : exponent;
     }
@@ -119,6 +110,20 @@ ct_number ct__number_read(const char *text, size_t size, char decimal, int group
     return read_number(text, size, decimal, group, value);
 }
 
+/* Copies a number, with a point for the decimal sign of the locale, which may have several bytes. Returns the
+ * length. */
+static size_t with_point(const char *local, char *text)
+{
+    size_t n = 0;
+    for (const char *p = local; *p; p++) {
+        const bool sign = !ct__is_digit(*p) && !strchr("+-e", *p);
+        if (!sign) text[n++] = *p;
+        if (sign && text[n - 1] != '.') text[n++] = '.';
+    }
+    text[n] = 0;
+    return n;
+}
+
 size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
 {
     if (!text) return 0;
@@ -133,5 +138,7 @@ size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
             ct_number_read(text, ct_number_write(value, digits, text), &back);
         return strlen(text);
     }
-    return (size_t)ct__print(text, CT_NUMBER_TEXT, "%.*g", digits > 17 ? 17 : digits, value);
+    char local[2 * CT_NUMBER_TEXT];
+    snprintf(local, sizeof local, "%.*g", digits > 17 ? 17 : digits, value);
+    return with_point(local, text);
 }

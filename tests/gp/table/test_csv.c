@@ -2,7 +2,8 @@
 #include "alloc.h"
 #include "files.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/csv.h>
+#include <cotangent/step.h>
 
 static ct_table *parse(const char *text) { return ct_csv_parse(dev, text, strlen(text), NULL); }
 
@@ -541,6 +542,24 @@ static void no_memory(void **state)
     ct_device_close(own);
 }
 
+static ct_status save_in_step(ct_tape *tape, void *x)
+{
+    (void)tape;
+    return ct_csv_save(x, NULL, files_path("step.csv"));
+}
+
+/* A step may not wait for the device; no file is left. */
+static void not_in_a_step(void **state)
+{
+    (void)state;
+    ct_tensor *x = tensor1(dev, 2, 1, 2);
+    assert_null(ct_step_capture(dev, save_in_step, x));
+    assert_says(CT_EUNSUPPORTED, "ct_read waits for the device");
+    assert_null(ct_csv_load(dev, files_path("step.csv")));
+    assert_says(CT_EIO, "no such file");
+    ct_release(x);
+}
+
 /* Columns that are not asked for may hold text. */
 static void only_some(void **state)
 {
@@ -589,12 +608,13 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),     cmocka_unit_test(one_column), cmocka_unit_test(names),
-        cmocka_unit_test(options),   cmocka_unit_test(refusals),   cmocka_unit_test(tensors),
-        cmocka_unit_test(saves),     cmocka_unit_test(same_bits),  cmocka_unit_test(huge),
-        cmocka_unit_test(no_memory), cmocka_unit_test(only_some),  cmocka_unit_test(separators),
-        cmocka_unit_test(decimals),  cmocka_unit_test(forms),      cmocka_unit_test(comments),
-        cmocka_unit_test(headers),   cmocka_unit_test(texts),      cmocka_unit_test(names_come_back),
+        cmocka_unit_test(plain),           cmocka_unit_test(one_column),    cmocka_unit_test(names),
+        cmocka_unit_test(options),         cmocka_unit_test(refusals),      cmocka_unit_test(tensors),
+        cmocka_unit_test(saves),           cmocka_unit_test(same_bits),     cmocka_unit_test(huge),
+        cmocka_unit_test(no_memory),       cmocka_unit_test(not_in_a_step), cmocka_unit_test(only_some),
+        cmocka_unit_test(separators),      cmocka_unit_test(decimals),      cmocka_unit_test(forms),
+        cmocka_unit_test(comments),        cmocka_unit_test(headers),       cmocka_unit_test(texts),
+        cmocka_unit_test(names_come_back),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -1,25 +1,25 @@
 /* Access to a table of numbers that has been read. */
-#include "csv.h"
-#include "tensor/internal.h"
-#include "tensor/text.h"
+#include "table.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "gp/data/numbers.h"
 
 void ct_table_free(ct_table *t)
 {
     if (!t) return;
-    ct_device *device = t->device;
-    ct__host_free(device, t->values, (size_t)(t->capacity * t->cols) * sizeof(double));
-    ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
-    ct__host_free(device, t->texts, (size_t)(t->capacity * t->cols) * sizeof *t->texts);
-    ct__host_free(device, t->text, t->text_bytes);
-    for (int64_t j = 0; t->columns && j < t->cols; j++) ct__levels_free(device, &t->columns[j]);
-    ct__host_free(device, t->columns, t->columns_bytes);
-    ct__host_free(device, t, sizeof *t);
-    ct_device_close(device);
+    free(t->values);
+    free(t->lines);
+    free(t->texts);
+    free(t->text);
+    for (int64_t j = 0; t->columns && j < t->cols; j++) free((void *)(uintptr_t)t->columns[j].levels);
+    free(t->columns);
+    ct_device_close(t->device);
+    free(t);
 }
 
 int64_t ct_table_rows(const ct_table *t) { return t ? t->rows : 0; }
@@ -75,7 +75,7 @@ void ct__csv_note(ct_table *t, const char *format, ...)
     va_list arguments;
     if (t->n_notes == CT__NOTES) return;
     va_start(arguments, format);
-    ct__message(t->notes[t->n_notes++], CT__NOTE, format, arguments);
+    vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
     va_end(arguments);
 }
 
@@ -102,29 +102,21 @@ ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *col
     ct_device *device = t->device;
     if (!cols) n = t->cols;
     ct_status s = dtype != CT_F64 && dtype != CT_F32
-                      ? ct__fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made")
-                  : n < 0 ? ct__fail(device, CT_EINVAL, "table: %lld columns", (long long)n)
+                      ? ct_device_fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made")
+                  : n < 0 ? ct_device_fail(device, CT_EINVAL, "table: %lld columns", (long long)n)
                           : CT_OK;
     for (int64_t j = 0; cols && j < n && !s; j++)
         if (cols[j] < 0 || cols[j] >= t->cols)
-            s = ct__fail(device, CT_EINDEX, "table: there is no column %lld, use 0 to %lld",
-                         (long long)cols[j], (long long)t->cols - 1);
+            s = ct_device_fail(device, CT_EINDEX, "table: there is no column %lld, use 0 to %lld",
+                               (long long)cols[j], (long long)t->cols - 1);
     ct_shape shape = ct_shape2(t->rows, n);
-    if (!s && ct_shape_count(shape) < 0) s = ct__fail(device, CT_ESHAPE, "table: too many columns");
+    if (!s && ct_shape_count(shape) < 0) s = ct_device_fail(device, CT_ESHAPE, "table: too many columns");
     if (s) return NULL;
 
-    size_t bytes = (size_t)ct_shape_count(shape) * ct_dtype_size(dtype);
-    void *data = ct__host_alloc(device, bytes);
-    if (!data) return NULL;
-    for (int64_t i = 0; i < t->rows; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double value = t->values[i * t->cols + (cols ? cols[j] : j)];
-            if (dtype == CT_F64)
-                ((double *)data)[i * n + j] = value;
-            else
-                ((float *)data)[i * n + j] = (float)value;
-        }
-    ct_tensor *result = ct_from(device, dtype, shape, data);
-    ct__host_free(device, data, bytes);
+    double *x = ct__gp_alloc(device, (uint64_t)ct_shape_count(shape), sizeof *x);
+    for (int64_t i = 0; i < t->rows && x; i++)
+        for (int64_t j = 0; j < n; j++) x[i * n + j] = t->values[i * t->cols + (cols ? cols[j] : j)];
+    ct_tensor *result = ct__gp_tensor(device, dtype, shape, x);
+    free(x);
     return result;
 }

@@ -1,7 +1,7 @@
 /* Decimal text to double and back: exact, strict, independent of the locale. */
 #include "check.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include "comma.h"
 

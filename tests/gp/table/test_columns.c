@@ -2,7 +2,7 @@
 #include "alloc.h"
 #include "files.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/csv.h>
 
 static ct_table *parse(const char *text, const ct_csv_options *options)
 {

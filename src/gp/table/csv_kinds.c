@@ -1,11 +1,16 @@
-/* Columns of text: categories and times. Two further passes: kinds, then values. */
-#include "csv.h"
-#include "path.h"
-#include "tensor/internal.h"
+/* Two further passes over the columns of text: kinds, then values. */
+#include "csv_kinds.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "csv_error.h"
+#include "csv_levels.h"
+#include "csv_number.h"
+#include "gp/data/numbers.h"
+#include "letters.h"
 
 typedef struct kind {
     const ct_column *asked; /* NULL: most of its cells decide */
@@ -40,8 +45,7 @@ static ct_status each_cell(reading *g, visit_fn *visit)
         while (r->line < t->lines[row] && r->at < r->end) ct__csv_pass_line(r);
         do {
             s = ct__csv_field(r, &f);
-            while (f.size && (*f.text == ' ' || *f.text == '\t')) f.text++, f.size--;
-            while (f.size && (f.text[f.size - 1] == ' ' || f.text[f.size - 1] == '\t')) f.size--;
+            ct__trim(&f.text, &f.size);
             if (!s && col < t->cols && (t->forms[col] & CT__TEXT)) s = visit(g, row, col, &f);
             col++;
         } while (!s && !f.last);
@@ -96,15 +100,15 @@ static ct_status take_levels(reading *g, kind *k)
     k->closed = true;
     for (int64_t i = 0; i < c->n_levels; i++) {
         const int64_t at = ct__levels_add(&k->levels, c->levels[i], strlen(c->levels[i]));
-        char name[CT__SHOWN], first[CT__SHOWN], second[CT__SHOWN];
+        char name[CT__CSV_SHOWN], first[CT__CSV_SHOWN], second[CT__CSV_SHOWN];
         if (at == i) continue;
         if (at < 0) return CT_ENOMEM;
-        return ct__fail(
+        return ct_device_fail(
             g->r->device, CT_EINVAL,
             "%s: column \"%s\": its levels %lld and %lld, \"%s\" and \"%s\", are one: rename them",
-            g->r->label, ct__show(c->name, strlen(c->name), name), (long long)at, (long long)i,
-            ct__show(c->levels[at], strlen(c->levels[at]), first),
-            ct__show(c->levels[i], strlen(c->levels[i]), second));
+            g->r->label, ct__csv_show(c->name, strlen(c->name), name), (long long)at, (long long)i,
+            ct__csv_show(c->levels[at], strlen(c->levels[at]), first),
+            ct__csv_show(c->levels[i], strlen(c->levels[i]), second));
     }
     return CT_OK;
 }
@@ -120,8 +124,8 @@ static ct_status begin_kind(reading *g, int64_t col)
               : times   ? CT_COLUMN_TIME
                         : CT_COLUMN_CATEGORY;
     c->kind = k->kind;
-    char name[CT__SHOWN];
-    ct__show(c->name, strlen(c->name), name);
+    char name[CT__CSV_SHOWN];
+    ct__csv_show(c->name, strlen(c->name), name);
     if (k->kind == CT_COLUMN_CATEGORY && k->asked && k->asked->levels) return take_levels(g, k);
     if (k->kind == CT_COLUMN_CATEGORY && !k->asked && 2 * k->dates > cells)
         ct__csv_note(g->t,
@@ -143,8 +147,8 @@ static void list_levels(const ct_column *c, char *to, size_t size)
     size_t used = 0;
     to[0] = 0;
     for (int64_t i = 0; i < c->n_levels; i++) {
-        char text[CT__SHOWN];
-        ct__show(c->levels[i], strlen(c->levels[i]), text);
+        char text[CT__CSV_SHOWN];
+        ct__csv_show(c->levels[i], strlen(c->levels[i]), text);
         if (used + strlen(text) + 8 > size) {
             snprintf(to + used, size - used, ", ...");
             return;
@@ -155,7 +159,7 @@ static void list_levels(const ct_column *c, char *to, size_t size)
 
 static ct_status unseen(reading *g, int64_t col, const ct__field *f)
 {
-    char list[160], what[CT__SHOWN + sizeof list];
+    char list[160], what[CT__CSV_SHOWN + sizeof list];
     list_levels(g->kinds[col].asked, list, sizeof list);
     snprintf(what, sizeof what, " is none of its levels: %s", list);
     return ct__csv_refuse(g->r, g->t, col, f, what);
@@ -235,15 +239,14 @@ static ct_status end_kind(reading *g, int64_t col)
     const kind *k = &g->kinds[col];
     ct_table *t = g->t;
     if (k->kind != CT_COLUMN_CATEGORY) return CT_OK;
-    const size_t bytes = k->levels.n * sizeof(int64_t);
-    int64_t *number = k->closed ? NULL : ct__host_alloc(t->device, bytes);
+    int64_t *number = k->closed ? NULL : ct__gp_alloc(t->device, k->levels.n, sizeof *number);
     ct_status s = k->closed || number ? CT_OK : CT_ENOMEM;
     if (!s) s = ct__levels_give(&k->levels, &t->columns[col], number);
     for (int64_t i = 0; i < t->rows && !s && number; i++) {
         double *value = &t->values[i * t->cols + col];
         if (!isnan(*value)) *value = (double)number[(int64_t)*value];
     }
-    ct__host_free(t->device, number, bytes);
+    free(number);
     return s;
 }
 
@@ -284,8 +287,7 @@ ct_status ct__csv_kinds(ct__csv *r, ct_table *t)
     bool any = false;
     for (int64_t j = 0; j < t->cols; j++) any |= (t->forms[j] & CT__TEXT) != 0;
     if (!any) return CT_OK;
-    const size_t bytes = (size_t)t->cols * sizeof(kind);
-    reading g = { r, t, ct__host_alloc(t->device, bytes) };
+    reading g = { r, t, ct__gp_alloc(t->device, (uint64_t)t->cols, sizeof(kind)) };
     if (!g.kinds) return CT_ENOMEM;
     each_column(&g, ask);
     ct_status s = each_cell(&g, count_cell);
@@ -293,6 +295,6 @@ ct_status ct__csv_kinds(ct__csv *r, ct_table *t)
     if (!s) s = each_cell(&g, read_cell);
     if (!s) s = each_column(&g, end_kind);
     each_column(&g, drop);
-    ct__host_free(t->device, g.kinds, bytes);
+    free(g.kinds);
     return s;
 }

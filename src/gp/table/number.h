@@ -1,8 +1,8 @@
 /* Numbers with a decimal comma. */
-#ifndef CT_TENSOR_NUMBER_H
-#define CT_TENSOR_NUMBER_H
+#ifndef CT_GP_NUMBER_H
+#define CT_GP_NUMBER_H
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 /* As ct_number_read, with the decimal sign `decimal`. Ignores the sign `group` (-1: none) anywhere between
  * digits. */

@@ -1,9 +1,9 @@
-/* Finds where a table begins and whether its first row holds names. */
-#include "csv.h"
-#include "path.h"
-#include "tensor/internal.h"
+#include "csv_header.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "csv_number.h"
 
 /* -- remarks above the table ----------------------------------------------------------------------------- */
 
@@ -136,7 +136,7 @@ ct_status ct__csv_find_header(ct__csv *r, ct_table *t, int asked)
     if (s == CT_EFORMAT) s = CT_OK, below.at = below.end;
     if (!s) p.second = ct__csv_find_row(&below);
     if (!s) s = look_at_rows(r, &below, t, &p);
-    ct__host_free(r->device, below.scratch, below.scratch_bytes);
+    free(below.scratch);
     r->at = at;
     r->line = line;
     t->header = asked ? asked > 0 : p.text;

@@ -1,11 +1,16 @@
-/* Reads the rows of CSV text as numbers, and the names of its columns. */
-#include "csv.h"
-#include "path.h"
-#include "tensor/internal.h"
+/* Reads the rows as numbers, and the names of the columns. */
+#include "csv_rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "csv_dialect.h"
+#include "csv_error.h"
+#include "csv_header.h"
+#include "csv_kinds.h"
+#include "csv_number.h"
+#include "gp/data/numbers.h"
 
 typedef ct__csv reader;
 typedef ct__field field;
@@ -28,9 +33,9 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, const fiel
                         int64_t first_line)
 {
     const bool trailing = fields == t->cols + 1 && last->size == 0 && !last->quoted;
-    return ct__fail(r->device, CT_EFORMAT, "%s:%lld: %lld fields where line %lld has %lld%s", r->label,
-                    (long long)line, (long long)fields, (long long)first_line, (long long)t->cols,
-                    trailing ? ": remove the separator at the end of the line" : "");
+    return ct_device_fail(r->device, CT_EFORMAT, "%s:%lld: %lld fields where line %lld has %lld%s", r->label,
+                          (long long)line, (long long)fields, (long long)first_line, (long long)t->cols,
+                          trailing ? ": remove the separator at the end of the line" : "");
 }
 
 /* -- the table ------------------------------------------------------------------------------------------- */
@@ -38,9 +43,8 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, const fiel
 /* Takes the columns' names from the header, which it skips, or names them "c0", "c1", ... */
 static ct_status name_columns(reader *r, ct_table *t)
 {
-    t->columns = ct__host_alloc(t->device, t->columns_bytes);
+    t->columns = ct__gp_alloc(t->device, t->columns_bytes, 1);
     if (!t->columns) return CT_ENOMEM;
-    memset(t->columns, 0, (size_t)t->cols * sizeof *t->columns);
     t->forms = (unsigned char *)(t->columns + t->cols);
     char *to = (char *)t->forms + t->cols;
     for (int64_t i = 0; i < t->cols; i++) {
@@ -69,15 +73,14 @@ static ct_status reserve_rows(reader *r, ct_table *t)
     int64_t lines = 1, bytes = (int64_t)(r->end - r->at);
     for (const char *p = r->at; p < r->end; p++)
         lines += *p == '\n' || (*p == '\r' && (p + 1 == r->end || p[1] != '\n'));
-    t->capacity = bytes / t->cols + 1;
-    if (lines < t->capacity) t->capacity = lines;
-    t->values = ct__host_alloc(t->device, (size_t)(t->capacity * t->cols) * sizeof(double));
-    t->lines = ct__host_alloc(t->device, (size_t)t->capacity * sizeof(int64_t));
+    const int64_t most = bytes / t->cols + 1, rows = lines < most ? lines : most;
+    const uint64_t fields = (uint64_t)(rows * t->cols);
+    t->values = ct__gp_alloc(t->device, fields, sizeof *t->values);
+    t->lines = ct__gp_alloc(t->device, (uint64_t)rows, sizeof *t->lines);
     if (!t->values || !t->lines) return CT_ENOMEM;
     if (!r->options->texts) return CT_OK;
-    t->text_bytes = (size_t)bytes + (size_t)(t->capacity * t->cols); /* a NUL for each field */
-    t->text = ct__host_alloc(t->device, t->text_bytes);
-    t->texts = ct__host_alloc(t->device, (size_t)(t->capacity * t->cols) * sizeof *t->texts);
+    t->text = ct__gp_alloc(t->device, (uint64_t)bytes + fields, 1); /* a NUL for each field */
+    t->texts = ct__gp_alloc(t->device, fields, sizeof *t->texts);
     return t->text && t->texts ? CT_OK : CT_ENOMEM;
 }
 
@@ -199,11 +202,11 @@ static ct_status read_rows(reader *r, ct_table *t, int64_t first_line)
 static void note_columns(const reader *r, ct_table *t, int form, const char *what)
 {
     int64_t n = 0, first = 0;
-    char name[CT__SHOWN];
+    char name[CT__CSV_SHOWN];
     for (int64_t j = t->cols; j-- > 0;)
         if ((t->forms[j] & form) && wants(r, t->columns[j].name)) n++, first = j;
     if (!n) return;
-    ct__show(t->columns[first].name, strlen(t->columns[first].name), name);
+    ct__csv_show(t->columns[first].name, strlen(t->columns[first].name), name);
     if (n == 1)
         ct__csv_note(t, "column '%s' %s", name, what);
     else
@@ -229,7 +232,7 @@ ct_status ct__csv_rows(reader *r, ct_table *t)
 {
     if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3)) r->at += 3;
     ct__csv_pass_empty(r);
-    if (r->at == r->end) return ct__fail(r->device, CT_EFORMAT, "%s: no rows and no header", r->label);
+    if (r->at == r->end) return ct_device_fail(r->device, CT_EFORMAT, "%s: no rows and no header", r->label);
     const ct__dialect given = r->dialect;
     ct_status s = ct__csv_find_dialect(r);
     if (!s) s = ct__csv_find_header(r, t, r->options->header);

@@ -1,5 +1,5 @@
 /* Times as text [ISO 8601-1:2019], in days since 1970-01-01T00:00:00Z. */
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include <math.h>
 #include <stdio.h>

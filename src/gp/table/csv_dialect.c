@@ -13,11 +13,12 @@
  * The decimal sign is the point in a table separated by commas. In others all numbers are examined: 0.5 and
  * 1,234.5 prove a point, 0,5 and 1.234,5 a comma. 1,234 proves nothing. 1.234 is taken for a number with a
  * point unless a comma is proven. */
-#include "csv.h"
-#include "path.h"
-#include "tensor/internal.h"
+#include "csv_dialect.h"
 
 #include <string.h>
+
+#include "csv_error.h"
+#include "csv_number.h"
 
 enum { FIRST_ROWS = 100 };
 
@@ -98,9 +99,9 @@ static ct_status find_separator(ct__csv *r)
             rival = &l[k];
     }
     if (rival)
-        return ct__fail(r->device, CT_EFORMAT,
-                        "%s:%lld: %s or %s may separate the fields: state the separator", r->label,
-                        (long long)r->line, sign_name(best->separator), sign_name(rival->separator));
+        return ct_device_fail(r->device, CT_EFORMAT,
+                              "%s:%lld: %s or %s may separate the fields: state the separator", r->label,
+                              (long long)r->line, sign_name(best->separator), sign_name(rival->separator));
     for (int k = SEMICOLON; k <= TAB && !best && l[COMMA].first <= 1; k++)
         if (l[k].first > 1 && 2 * l[k].parted > l[k].rows) best = &l[k];
     r->dialect.separator = best ? best->separator : ',';
@@ -113,7 +114,7 @@ enum { POINT, COMMA, EITHER, PROOFS };
 
 typedef struct proof {
     int64_t line; /* 0: there is none */
-    char text[CT__SHOWN];
+    char text[CT__CSV_SHOWN];
 } proof;
 
 /* The decimal sign that a field proves; PROOFS if it is no number, or the same number with both. */
@@ -143,21 +144,22 @@ static ct_status find_decimal(ct__csv *r)
             const int k = s ? PROOFS : proven_by(&f);
             if (k == PROOFS || p[k].line) continue;
             p[k].line = f.line;
-            ct__show(f.text, f.size, p[k].text);
+            ct__csv_show(f.text, f.size, p[k].text);
         } while (!f.last);
     }
     go_to(r, start);
     if (p[POINT].line && p[COMMA].line)
-        return ct__fail(r->device, CT_EFORMAT,
-                        "%s:%lld: \"%s\" has a decimal comma, and \"%s\" in line %lld a point: state the "
-                        "decimal sign",
-                        r->label, (long long)p[COMMA].line, p[COMMA].text, p[POINT].text,
-                        (long long)p[POINT].line);
+        return ct_device_fail(
+            r->device, CT_EFORMAT,
+            "%s:%lld: \"%s\" has a decimal comma, and \"%s\" in line %lld a point: state the "
+            "decimal sign",
+            r->label, (long long)p[COMMA].line, p[COMMA].text, p[POINT].text, (long long)p[POINT].line);
     if (p[EITHER].line && !p[POINT].line && !p[COMMA].line)
-        return ct__fail(r->device, CT_EFORMAT,
-                        "%s:%lld: \"%s\" may have a decimal comma, or one for thousands: state the decimal "
-                        "sign",
-                        r->label, (long long)p[EITHER].line, p[EITHER].text);
+        return ct_device_fail(
+            r->device, CT_EFORMAT,
+            "%s:%lld: \"%s\" may have a decimal comma, or one for thousands: state the decimal "
+            "sign",
+            r->label, (long long)p[EITHER].line, p[EITHER].text);
     r->dialect.decimal = p[COMMA].line ? ',' : '.';
     return CT_OK;
 }

@@ -1,23 +1,26 @@
 /* Tables of numbers from CSV text [RFC 4180]: checks the options and reads the file. */
-#include "csv.h"
+#include <cotangent/gp/csv.h>
+#include <cotangent/io.h>
 
-#include "file.h"
-#include "tensor/internal.h"
-
+#include <stdlib.h>
 #include <string.h>
+
+#include "csv_error.h"
+#include "csv_rows.h"
+#include "gp/data/numbers.h"
 
 static ct_status check_text(const ct__csv *r)
 {
     size_t bytes = (size_t)(r->end - r->at);
     const unsigned char *lead = (const unsigned char *)r->at;
     if (bytes >= 2 && ((lead[0] == 0xff && lead[1] == 0xfe) || (lead[0] == 0xfe && lead[1] == 0xff)))
-        return ct__fail(r->device, CT_EFORMAT, "%s: UTF-16 text: save it as UTF-8", r->label);
+        return ct_device_fail(r->device, CT_EFORMAT, "%s: UTF-16 text: save it as UTF-8", r->label);
     const char *nul = memchr(r->at, 0, bytes);
     int64_t line = 1;
     if (!nul) return CT_OK;
     for (const char *p = r->at; p < nul; p++) line += *p == '\n';
-    return ct__fail(r->device, CT_EFORMAT, "%s:%lld: a NUL byte: this is no CSV text", r->label,
-                    (long long)line);
+    return ct_device_fail(r->device, CT_EFORMAT, "%s:%lld: a NUL byte: this is no CSV text", r->label,
+                          (long long)line);
 }
 
 static bool check_dialect(ct_device *device, ct__dialect d)
@@ -25,9 +28,10 @@ static bool check_dialect(ct_device *device, ct__dialect d)
     const char s = d.separator;
     if (s && (strchr("+-.\"?#%\r\n", s) || (s >= '0' && s <= '9') || (s >= 'a' && s <= 'z') ||
               (s >= 'A' && s <= 'Z')))
-        return ct__fail(device, CT_EINVAL, "CSV: character %d cannot be a delimiter", s), false;
+        return ct_device_fail(device, CT_EINVAL, "CSV: character %d cannot be a delimiter", s), false;
     if (d.decimal && d.decimal != '.' && d.decimal != ',')
-        return ct__fail(device, CT_EINVAL, "CSV: character %d cannot be a decimal sign: . or ,", d.decimal),
+        return ct_device_fail(device, CT_EINVAL, "CSV: character %d cannot be a decimal sign: . or ,",
+                              d.decimal),
                false;
     return true;
 }
@@ -38,11 +42,12 @@ static ct_table *parse_text(ct_device *device, const char *label, const char *te
     options = options ? options : &(ct_csv_options){ 0 };
     const ct__dialect d = { options->delimiter, options->decimal };
     if (!check_dialect(device, d)) return NULL;
-    ct_table *t = ct__host_alloc(device, sizeof *t);
+    ct_table *t = ct__gp_alloc(device, 1, sizeof *t);
     if (!t) return NULL;
-    *t = (ct_table){ .device = ct__device_retain(device) };
+    t->device = ct_device_retain(device);
+    char shown[CT__CSV_LABEL];
     ct__csv r = { .device = device,
-                  .label = label,
+                  .label = ct__csv_label(label, shown),
                   .at = text,
                   .end = text + bytes,
                   .dialect = d,
@@ -50,7 +55,7 @@ static ct_table *parse_text(ct_device *device, const char *label, const char *te
                   .line = 1 };
     ct_status s = check_text(&r);
     if (!s) s = ct__csv_rows(&r, t);
-    ct__host_free(device, r.scratch, r.scratch_bytes);
+    free(r.scratch);
     if (!s) return t;
     ct_table_free(t);
     return NULL;
@@ -58,22 +63,20 @@ static ct_table *parse_text(ct_device *device, const char *label, const char *te
 
 ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes, const ct_csv_options *options)
 {
-    if (!device || device->status) return NULL;
+    if (ct_device_status(device)) return NULL;
     if (!text && bytes) {
-        ct__fail(device, CT_EINVAL, "CSV: the text is NULL");
+        ct_device_fail(device, CT_EINVAL, "CSV: the text is NULL");
         return NULL;
     }
-    char label[CT__LABEL];
-    const char *name = options && options->label ? options->label : "csv";
-    return parse_text(device, ct__label(name, label), text ? text : "", bytes, options);
+    const char *label = options && options->label ? options->label : "csv";
+    return parse_text(device, label, text ? text : "", bytes, options);
 }
 
 ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options)
 {
     ct_bytes b;
-    char label[CT__LABEL];
-    if (!device || ct__file_read(device, path, device->memory.limit, &b)) return NULL;
-    ct_table *t = parse_text(device, ct__label(path, label), b.data, b.size, options);
+    if (ct_bytes_load(device, path, &b)) return NULL;
+    ct_table *t = parse_text(device, path, b.data, b.size, options);
     ct_bytes_free(device, &b);
     return t;
 }

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "reference/times.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 static ct_time read(const char *text, double *days) { return ct_time_read(text, strlen(text), days); }
 

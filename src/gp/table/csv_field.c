@@ -1,17 +1,21 @@
-/* Fields and lines of CSV text. Nothing is allocated for a field unless it holds doubled quotes. */
-#include "csv.h"
-#include "tensor/internal.h"
+/* Nothing is allocated for a field unless it holds doubled quotes. */
+#include "csv_field.h"
+
+#include <cotangent/gp/number.h>
+
+#include <stdlib.h>
+
+#include "gp/data/numbers.h"
+#include "letters.h"
 
 typedef ct__csv reader;
 typedef ct__field field;
 
-static bool is_space(char c) { return c == ' ' || c == '\t'; }
 static bool by_blanks(const reader *r) { return r->dialect.separator == ' '; }
 static bool is_blank(const reader *r, char c)
 {
-    return is_space(c) && (c != '\t' || r->dialect.separator != c);
+    return ct__is_space(c) && (c != '\t' || r->dialect.separator != c);
 }
-static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 static bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
 static void pass_blanks(reader *r)
@@ -22,17 +26,16 @@ static void pass_blanks(reader *r)
 static bool reserve(reader *r, size_t bytes)
 {
     if (bytes <= r->scratch_bytes) return true;
-    size_t wanted = bytes < 256 ? 256 : bytes + bytes / 2;
-    char *fresh = ct__host_grow(r->device, r->scratch, &r->scratch_bytes, 0, wanted, 1);
-    if (!fresh) return false;
-    r->scratch = fresh;
-    return true;
+    free(r->scratch);
+    r->scratch_bytes = bytes < 256 ? 256 : bytes + bytes / 2;
+    r->scratch = ct__gp_alloc(r->device, r->scratch_bytes, 1);
+    return r->scratch;
 }
 
 static ct_status no_csv(const reader *r, int64_t line, const char *what)
 {
     if (r->looking) return CT_EFORMAT;
-    return ct__fail(r->device, CT_EFORMAT, "%s:%lld: %s", r->label, (long long)line, what);
+    return ct_device_fail(r->device, CT_EFORMAT, "%s:%lld: %s", r->label, (long long)line, what);
 }
 
 /* Skips CRLF, LF or CR. */
@@ -97,7 +100,7 @@ ct_status ct__csv_field(reader *r, field *f)
     }
     const char *p = r->at, *end = r->end;
     const char separator = r->dialect.separator, other = by_blanks(r) ? '\t' : separator;
-    while (p < end && (is_digit(*p) || (*p != separator && *p != other && !is_newline(*p)))) p++;
+    while (p < end && (ct__is_digit(*p) || (*p != separator && *p != other && !is_newline(*p)))) p++;
     f->text = r->at;
     r->at = p;
     while (p > f->text && is_blank(r, p[-1])) p--;

@@ -1,11 +1,14 @@
-/* The levels of a category: distinct texts in a hash table with open addressing. Texts with the same key are
- * one level. */
-#include "csv.h"
-#include "tensor/internal.h"
+/* A hash table with open addressing. Texts with the same key are one level. */
+#include "csv_levels.h"
+
+#include <cotangent/gp/number.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "gp/data/numbers.h"
+#include "letters.h"
 
 /* -- keys ------------------------------------------------------------------------------------------------ */
 
@@ -14,14 +17,6 @@ typedef struct key {
     size_t size;
     char of_number[CT_NUMBER_TEXT];
 } key;
-
-static bool is_word(const char *text, size_t size, const char *word)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!word[i] || (text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]) != word[i])
-            return false;
-    return word[size] == 0;
-}
 
 /* The key is yes, no, true or false in lower case; the shortest text of a number below 2^53; else the text
  * itself. */
@@ -32,7 +27,7 @@ static void make_key(key *k, const char *text, size_t size)
     k->text = text;
     k->size = size;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (is_word(text, size, words[i])) k->text = words[i];
+        if (ct__is_word(text, size, words[i])) k->text = words[i];
     if (ct_number_read(text, size, &value) != CT_NUMBER || fabs(value) >= 9007199254740992.0) return;
     k->size = ct_number_write(value + 0.0, 0, k->of_number); /* -0 + 0 = 0 */
     k->text = k->of_number;
@@ -76,9 +71,9 @@ static bool grow_table(ct__levels *l)
 {
     if (2 * (l->n + 1) <= l->slots) return true;
     const size_t wanted = l->slots ? 2 * l->slots : 16;
-    int64_t *slot = ct__host_alloc(l->device, wanted * sizeof *slot);
+    int64_t *slot = ct__gp_alloc(l->device, wanted, sizeof *slot);
     if (!slot) return false;
-    ct__host_free(l->device, l->slot, l->slots * sizeof *slot);
+    free(l->slot);
     l->slot = slot;
     l->slots = wanted;
     for (size_t i = 0; i < wanted; i++) slot[i] = -1;
@@ -90,17 +85,27 @@ static bool grow_table(ct__levels *l)
     return true;
 }
 
+static bool no_memory(const ct__levels *l)
+{
+    ct_device_fail(l->device, CT_ENOMEM, "out of memory: a category of more than %zu levels", l->n);
+    return false;
+}
+
 static bool grow_texts(ct__levels *l, size_t bytes)
 {
     if (l->room - l->used < bytes) {
-        char *text = ct__host_grow(l->device, l->text, &l->room, l->used, 2 * l->room + bytes + 64, 1);
-        if (!text) return false;
+        const size_t room = 2 * l->room + bytes + 64;
+        char *text = realloc(l->text, room);
+        if (!text) return no_memory(l);
         l->text = text;
+        l->room = room;
     }
     if (l->n == l->capacity) {
-        size_t *at = ct__host_grow(l->device, l->at, &l->capacity, l->n, 2 * l->n + 16, sizeof *at);
-        if (!at) return false;
+        const size_t capacity = 2 * l->n + 16;
+        size_t *at = realloc(l->at, capacity * sizeof *at);
+        if (!at) return no_memory(l);
         l->at = at;
+        l->capacity = capacity;
     }
     return true;
 }
@@ -122,9 +127,9 @@ int64_t ct__levels_add(ct__levels *l, const char *text, size_t size)
 
 void ct__levels_drop(ct__levels *l)
 {
-    ct__host_free(l->device, l->text, l->room);
-    ct__host_free(l->device, l->at, l->capacity * sizeof *l->at);
-    ct__host_free(l->device, l->slot, l->slots * sizeof *l->slot);
+    free(l->text);
+    free(l->at);
+    free(l->slot);
     *l = (ct__levels){ .device = l->device };
 }
 
@@ -140,21 +145,14 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(((const level *)a)->text, ((const level *)b)->text);
 }
 
-/* One block: the pointers, then the texts, in this order. */
-static size_t block_bytes(const char *const *levels, int64_t n)
-{
-    const char *last = levels[n - 1];
-    return (size_t)(last - (const char *)levels) + strlen(last) + 1;
-}
-
 ct_status ct__levels_give(const ct__levels *l, ct_column *c, int64_t *number)
 {
     if (!l->n) return CT_OK;
-    level *order = ct__host_alloc(l->device, l->n * sizeof *order);
-    const char **levels = ct__host_alloc(l->device, l->n * sizeof *levels + l->used);
+    level *order = ct__gp_alloc(l->device, l->n, sizeof *order);
+    const char **levels = ct__gp_alloc(l->device, l->n * sizeof *levels + l->used, 1); /* and their texts */
     if (!order || !levels) {
-        ct__host_free(l->device, order, l->n * sizeof *order);
-        ct__host_free(l->device, levels, l->n * sizeof *levels + l->used);
+        free(order);
+        free(levels);
         return CT_ENOMEM;
     }
     for (size_t i = 0; i < l->n; i++) order[i] = (level){ l->text + l->at[i], (int64_t)i };
@@ -166,15 +164,8 @@ ct_status ct__levels_give(const ct__levels *l, ct_column *c, int64_t *number)
         to += size;
         if (number) number[order[i].number] = (int64_t)i;
     }
-    ct__host_free(l->device, order, l->n * sizeof *order);
+    free(order);
     c->levels = levels;
     c->n_levels = (int64_t)l->n;
     return CT_OK;
-}
-
-void ct__levels_free(ct_device *device, ct_column *c)
-{
-    if (!c->levels) return;
-    ct__host_free(device, (void *)(uintptr_t)c->levels, block_bytes(c->levels, c->n_levels));
-    c->levels = NULL;
 }
