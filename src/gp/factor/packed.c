@@ -119,14 +119,6 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
     }
 }
 
-/* -- the diagonal ---------------------------------------------------------------------------------------- */
-
-void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
-{
-    ct_prim_copy(c, ct_view_diagonal(C->A11), ct__rows(diagonal, 0, C->n1));
-    if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct__rows(diagonal, C->n1, C->n1 + C->n2));
-}
-
 void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G)
 {
     ct_view G1 = ct_view_transpose(ct__cols(G, 0, C->n1)),

@@ -223,7 +223,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
         if (!models[i]) return CT_EINVAL;
         if (models[i]->options.comm != models[0]->options.comm)
             return ct_device_fail(models[i]->device, CT_EINVAL,
-                                  "ct_gp_fit_many: models 0 and %lld belong to different groups",
+                                  "ct_gp_fit_many: models 0 and %lld belong to different communicators",
                                   (long long)i);
         for (int64_t j = 0; j < i; j++)
             if (models[i] == models[j])

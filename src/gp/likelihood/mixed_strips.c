@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "gp/factor/packed_solve.h"
 #include "gp/factor/system.h"
 
 enum { ROOM_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
@@ -32,7 +31,7 @@ ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta,
                         .X = X,
                         .noise = ct_view_broadcast(noise, ct_shape1(n)),
                         .triangle = triangle,
-                        .L = ct__packed_of(triangle, n),
+                        .L = ct__factor_of(&(ct__grid){ .n = n }, triangle, n),
                         .room = ct_scratch(c, CT_F64, ct_shape2(height_of(n), n)),
                         .narrow = ct_scratch(c, CT_F32, ct_shape2(m, n)) };
 }
@@ -50,7 +49,7 @@ typedef struct block {
  * the one on it. False at the end, or if the call has failed. */
 static bool next_block(const ct__mixed *m, block *b)
 {
-    const int64_t n = m->n, n1 = m->L.n1, odd = n % 2, height = height_of(n);
+    const int64_t n = m->n, n1 = m->L.blocks.n1, odd = n % 2, height = height_of(n);
     const bool beside = !b->beside;
     const int64_t row = beside ? b->row + b->rows : b->row;
     if (row >= n || !ct_call_ok(m->c)) return false;
@@ -118,11 +117,12 @@ static void add_product(const ct__mixed *m, ct_view A, ct_view V, int64_t col, c
 void ct__mixed_factor(const ct__mixed *m, ct_view diagonal)
 {
     ct_call *c = m->c;
+    const ct__packed *L = &m->L.blocks;
     ct_view z = ct_scratch(c, CT_F32, ct_shape2(m->n, 1)), line = ct_scratch(c, CT_F32, ct_shape1(m->n));
     for (block b = { 0 }; next_block(m, &b);) convert(m, &b, covariance(m, &b), b.part);
     ct_prim_fill(c, z, 0);
     const bool known = ct_failure_known(c);
-    ct_prim_sweep_blocks(c, false, 0, m->L.A11, m->L.A21, m->L.A22, z, line);
+    ct_prim_sweep_blocks(c, false, 0, L->A11, L->A21, L->A22, z, line);
     if (!known && ct_failure_known(c))
         ct_prim_fill(c, diagonal, NAN);
     else
@@ -162,8 +162,8 @@ void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view 
 {
     ct_view B = rows_from(m->narrow, 0, ct_view_dim(V, 1)), columns = ct_view_transpose(B);
     ct_prim_copy(m->c, V, columns);
-    if (kind != CT__SOLVE_FACTOR_TRANS) ct__packed_solve(m->c, &m->L, 0, B);
-    if (kind != CT__SOLVE_FACTOR) ct__packed_solve_trans(m->c, &m->L, 0, B);
+    if (kind != CT__SOLVE_FACTOR_TRANS) ct__factor_solve(m->c, &m->L, 0, B);
+    if (kind != CT__SOLVE_FACTOR) ct__factor_solve_trans(m->c, &m->L, 0, B);
     ct_prim_copy(m->c, columns, V);
 }
 
@@ -176,8 +176,8 @@ void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_vi
                            .weight = 0.5,
                            .theta_bar = theta_bar,
                            .X_bar = X_bar };
-    ct_prim_invert_blocks(m->c, m->L.A11, m->L.A21, m->L.A22);
-    ct__packed_diagonal(m->c, &m->L, diagonal);
+    ct_prim_invert_blocks(m->c, m->L.blocks.A11, m->L.blocks.A21, m->L.blocks.A22);
+    ct__factor_diagonal(m->c, &m->L, diagonal);
     ct__slopes_clear(m->c, &s);
     for (block b = { 0 }; next_block(m, &b);)
         ct__slopes_add(m->c, &s, transposed_if(factor(m, &b), b.upper && !b.beside), b.row, b.col);

@@ -6,7 +6,7 @@
 
 #include <cotangent/op.h>
 
-#include "gp/factor/packed.h"
+#include "gp/factor/place.h"
 
 typedef enum ct__mixed_solve { CT__SOLVE_FACTOR, CT__SOLVE_FACTOR_TRANS, CT__SOLVE_BOTH } ct__mixed_solve;
 
@@ -16,7 +16,7 @@ typedef struct ct__mixed {
     int64_t n;
     ct_view theta, X, noise; /* (P), (n, d), (n)                                         */
     ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹ */
-    ct__packed L;            /* its blocks                                               */
+    ct__factor L;            /* in it                                                    */
     ct_view room;            /* a strip of rows of an (n, n) matrix                      */
     ct_view narrow;          /* f32 (m, n): right-hand sides                             */
 } ct__mixed;

@@ -1,4 +1,4 @@
-/* gp_nlml over the processes of a group: as dense.c, with each process's tiles of the matrix. Collective. */
+/* gp_nlml over the processes of a communicator: as dense.c, with each process's tiles of the matrix. Collective. */
 #include "processes.h"
 
 #include "dense.h"
@@ -37,7 +37,7 @@ const ct__likelihood ct__over_processes = {
     .refusal = { { CT__BY_LEAVE_ONE_OUT | CT__IN_MIXED_PRECISION,
                    "over many processes there is only the likelihood in full precision" },
                  { CT__WITH_BASIS, "over many processes there is no basis: take another mean" },
-                 { CT__SEVERAL_OUTPUTS, "several outputs cannot share a group of processes" } },
+                 { CT__SEVERAL_OUTPUTS, "several outputs cannot share a communicator" } },
     .bytes = ct__nlml_bytes,
     .objective = objective
 };
