@@ -13,7 +13,6 @@
 
 #include "density.h"
 #include "gp/factor/inverse_diagonal.h"
-#include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"
 
@@ -150,16 +149,15 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_call_recorded(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, false, ct_call_recorded(c)); }
 
 static void member(ct_call *c)
 {
-    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape vector = ct_shape1(ct_arg_dim(c, CT__POINTS, 0));
-    const ct_dtype dtype = in[0].dtype;
+    const ct_dtype dtype = ct_arg(c, CT__THETA).dtype;
     ct_view alpha = ct_scratch(c, dtype, vector), q = ct_scratch(c, dtype, vector);
     ct_view e = ct_scratch(c, dtype, vector), each = ct_scratch(c, dtype, vector);
-    ct__system s = ct__system_of(c, ct_attr(c), in, ct_view_unsqueeze(alpha, 1), false, (ct__grid){ 0 });
+    const ct__system s = ct__density_system(c, ct_view_unsqueeze(alpha, 1), false, (ct__grid){ 0 });
     if (!ct__system_solve(c, &s, ct_call_recorded(c))) {
         ct__density_fail(c);
         return;

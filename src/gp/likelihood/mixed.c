@@ -193,7 +193,7 @@ static bool evaluate(problem *p)
 
 static ct_shape shape(ct_call *c)
 {
-    ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
+    ct_shape value = ct__density_shape(c, false, ct__nlml_wants_inverse(c));
     ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: use ct_gp_nlml, or one call for each member");
     ct_save_for_vjp(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
@@ -209,7 +209,7 @@ static void slopes(const problem *p)
     if (!ct__nlml_wants_inverse(c)) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
     ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
-    ct__nlml_noise_bar(c, alpha, terms_like(p, alpha), noise_bar);
+    ct__nlml_noise_bar(c, 0.5, alpha, terms_like(p, alpha), noise_bar);
 }
 
 static void forward(ct_call *c)

@@ -8,7 +8,7 @@ static ct_shape shape(ct_call *c)
 {
     ct_require(c, !ct_call_wants(c, CT__POINTS), CT_EUNSUPPORTED,
                "over many processes there is no gradient in the points");
-    return ct__density_shape(c, ct__nlml_wants_inverse(c));
+    return ct__density_shape(c, false, ct__nlml_wants_inverse(c));
 }
 
 static void forward(ct_call *c)
