@@ -19,8 +19,6 @@
 #include "gp/model/options.h"
 #include "gp/model/param_units.h"
 #include "gp/model/param_values.h"
-#include "objective.h"
-#include "optimize.h"
 #include "start.h"
 
 /* -- one model ------------------------------------------------------------------------------------------- */
@@ -74,14 +72,14 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
     const unsigned features = gp->likelihood.features | ct__features_of_fit(options);
     const ct__likelihood *by = ct__likelihood_for(gp->device, features, gp, "ct_gp_fit");
     const bool noisy = by && by->noisy;
-    ct_optimizer optimizer = options->optimizer;
-    if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
-    const int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
+    const bool adam = options->optimizer == CT_OPTIMIZER_ADAM || !ct__lbfgs.run;
+    const ct__optimizer *optimizer = adam ? &ct__adam : &ct__lbfgs;
     const double tolerance = narrow ? 1e-4 : noisy ? 1e-5 : 1e-6;
     *f = (ct__fit){
         .gp = gp,
         .options = options,
         .by = by,
+        .optimizer = optimizer,
         .lock = lock,
         .index = index,
         .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
@@ -89,8 +87,8 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
                 : noisy ? 1e-4
                         : 1e-6,
         .begun = ct__now(),
-        .max_iterations = options->max_iterations ? options->max_iterations : iterations,
-        .report = { .optimizer = optimizer,
+        .max_iterations = options->max_iterations ? options->max_iterations : optimizer->iterations,
+        .report = { .optimizer = adam ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_LBFGS,
                     .objective = INFINITY,
                     .objective_of = options->objective,
                     .starts = 1 + options->restarts,
@@ -115,11 +113,11 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
  * fresh signs. If that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
-    double objective, jitter;
-    ct_status s = ct__gp_evaluate(f->gp, f->by, 1, f->winner, &objective, NULL, &jitter);
+    double number[CT__GRADIENT];
+    ct_status s = ct__gp_evaluate(f->gp, f->by, 1, f->winner, false, number);
     if (s) return s == CT_ENUMERIC ? CT_OK : s;
-    f->report.objective = objective;
-    f->report.objective_error = f->gp->likelihood.error;
+    f->report.objective = number[CT__VALUE];
+    f->report.objective_error = number[CT__ERROR];
     return CT_OK;
 }
 
@@ -240,7 +238,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
                                  { "tolerance", o->tolerance, 0, INFINITY },
                                  { "learning_rate", o->learning_rate, 0, DBL_MAX } };
     if (ct__options_check(device, "ct_gp_fit", range, sizeof range / sizeof *range)) return CT_EINVAL;
-    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
+    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__lbfgs.run)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");
     return CT_OK;

@@ -5,8 +5,7 @@
 #include <pthread.h>
 
 #include "checkpoint.h"
-#include "gp/likelihood/likelihood.h"
-#include "gp/model/model.h"
+#include "optimize.h"
 
 /* Lock for callback, checkpoint and shared results. */
 typedef struct ct__fit_lock {
@@ -21,6 +20,7 @@ typedef struct ct__fit {
     ct_gp *gp;
     const ct_fit_options *options;
     const ct__likelihood *by;
+    const ct__optimizer *optimizer;
     ct__fit_lock *lock;
     bool beside;                       /* its starts run in parallel */
     double tolerance, flat, begun;     /* flat: a change of the objective that is negligible */

@@ -19,7 +19,8 @@ static ct_shape shape(ct_call *c)
                CT_ESHAPE, "the residuals must be a matrix of %lld rows, with at least one column",
                (long long)n);
     const ct_shape value = ct__density_shape(c, true, ct__nlml_wants_inverse(c));
-    ct_require(c, value.ndim == 0, CT_ESHAPE, "theta, the points and the noise have no batch dimensions here");
+    ct_require(c, value.ndim == 0, CT_ESHAPE,
+               "theta, the points and the noise have no batch dimensions here");
     return value;
 }
 

@@ -64,10 +64,7 @@ static ct_var combination(const ct_gp *gp, ct_var Xs, ct_var A)
     return ct_matmul(all, ct_cast(ct_matmul(ct_t(map), A), gp->rows.dtype));
 }
 
-ct_var ct__trend_mean_at(const ct_gp *gp, ct_var Xs)
-{
-    return combination(gp, Xs, estimate(gp, Xs.tape));
-}
+ct_var ct__trend_mean_at(const ct_gp *gp, ct_var Xs) { return combination(gp, Xs, estimate(gp, Xs.tape)); }
 
 /* M⁻ᵀ (p, p) */
 static ct_var inverse(const ct_gp *gp, ct_tape *tape)
@@ -124,18 +121,17 @@ ct_status ct_gp_coefficients(ct_gp *gp, double *value, double *error)
 {
     if (!gp) return CT_EINVAL;
     const ct__trend *t = gp->mean.trend;
-    ct_status s = t ? ct__gp_factorise(gp)
-                    : ct_device_fail(gp->device, CT_EINVAL,
-                                     "ct_gp_coefficients: the model's mean has no basis");
+    ct_status s =
+        t ? ct__gp_factorise(gp)
+          : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_coefficients: the model's mean has no basis");
     if (s) return s;
     const int64_t p = t->basis.count;
     double *x = ct__gp_alloc(gp->device, (uint64_t)(p * (p + 1)), sizeof *x);
     if (!x) return CT_ENOMEM;
     ct_tape_reset(gp->tape);
     ct_var both[] = { estimate(gp, gp->tape), inverse(gp, gp->tape) };
-    s = ct__gp_fetch(
-        gp, ct_tri_solve(of_trend(gp, gp->tape, t->R, p, p), ct_concat(both, 2, 1), CT_UPPER),
-        "the coefficients of the mean", x);
+    s = ct__gp_fetch(gp, ct_tri_solve(of_trend(gp, gp->tape, t->R, p, p), ct_concat(both, 2, 1), CT_UPPER),
+                     "the coefficients of the mean", x);
     ct_tape_reset(gp->tape);
     for (int64_t k = 0; k < p && !s; k++) {
         const double *row = x + k * (p + 1), unit = gp->target.scale; /* β̂_k, then row k of R⁻¹M⁻ᵀ */
