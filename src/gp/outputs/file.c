@@ -1,7 +1,7 @@
 /* Saves and loads several outputs. Their file has
  *
  *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH they are 0 and 1
- *     EACH:         p models; SHARED and JOINT: the whole */
+ *     EACH:         p models; the others: the whole */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,8 @@ static void output(ct__stream *s, ct_column *c, double *shift, double *scale)
 
 static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, const char *path)
 {
+    int64_t count;
+    ct_gp **model = ct__outputs_fitted(o, &count);
     ct_status status = CT_OK;
     ct__stream_name(s, "outputs");
     head(s, &o->kind, &o->p);
@@ -41,8 +43,7 @@ static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, cons
         double none = 0, one = 1;
         output(s, &o->column[j], o->whole ? &o->shift[j] : &none, o->whole ? &o->scale[j] : &one);
     }
-    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !status; j++)
-        status = ct__records_write(s, o->whole ? o->whole : o->model[j], which, path);
+    for (int64_t j = 0; j < count && !status; j++) status = ct__records_write(s, model[j], which, path);
     return status;
 }
 
@@ -52,10 +53,11 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     if (!path) return ct_device_fail(o->device, CT_EINVAL, "ct_outputs_save: the path is NULL");
     if (o->p == 1 && !o->whole) return ct_gp_save_with(o->model[0], path, options);
     const bool bare = options && options->no_factor;
+    int64_t count;
+    ct_gp **model = ct__outputs_fitted(o, &count);
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
-    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !bare && !status; j++)
-        status = ct__gp_factorise(o->whole ? o->whole : o->model[j]);
+    for (int64_t j = 0; j < count && !bare && !status; j++) status = ct__gp_factorise(model[j]);
     if (!status && ct__columns_longest(o->column, o->p) > CT__STREAM_TEXT)
         status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
                                 CT__STREAM_TEXT);
@@ -100,12 +102,9 @@ static bool consistent(const ct_outputs *o)
     for (int64_t j = 0; j < o->p; j++)
         if (ct_outputs_find(o, o->column[j].name) != j) return false;
     for (int64_t j = 0; j < o->p && !o->whole; j++) {
-        const ct_gp *gp = o->model[j];
-        bool same = gp->rows.dtype == o->model[0]->rows.dtype && gp->rows.d == o->d &&
-                    !strcmp(ct_gp_output(gp)->name, o->column[j].name);
-        for (int64_t k = 0; k < gp->rows.d && same; k++)
-            same = !strcmp(gp->rows.column[k].name, o->model[0]->rows.column[k].name);
-        if (!same) return false;
+        if (!ct__outputs_alike(o->model[j], o->model[0]) ||
+            strcmp(ct_gp_output(o->model[j])->name, o->column[j].name) != 0)
+            return false;
     }
     const ct_gp *w = o->whole;
     bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->noise.n_levels == o->p && w->rows.d > 1;

@@ -60,11 +60,12 @@ void ct__outputs_changed(ct_outputs *o)
     o->of = NULL;
 }
 
-void ct__outputs_replace(ct_outputs *o, ct_gp *whole)
+bool ct__outputs_alike(const ct_gp *a, const ct_gp *b)
 {
-    ct__outputs_changed(o);
-    ct_gp_free(o->whole);
-    o->whole = whole;
+    bool same = a->device == b->device && a->rows.dtype == b->rows.dtype && a->rows.d == b->rows.d;
+    for (int64_t k = 0; k < a->rows.d && same; k++)
+        same = !strcmp(a->rows.column[k].name, b->rows.column[k].name);
+    return same;
 }
 
 void ct_outputs_free(ct_outputs *o)
@@ -216,8 +217,9 @@ double ct_outputs_nlml(ct_outputs *o)
 
 ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options)
 {
+    int64_t count;
     if (!o) return CT_EINVAL;
-    if (!o->whole) return ct_gp_fit_many(o->model, o->p, options, NULL);
-    ct__outputs_changed(o);
-    return ct_gp_fit(o->whole, options);
+    if (o->whole) ct__outputs_changed(o);
+    ct_gp **model = ct__outputs_fitted(o, &count);
+    return ct_gp_fit_many(model, count, options, NULL);
 }
