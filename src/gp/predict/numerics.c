@@ -207,9 +207,8 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     ct_status s = numerics ? ct__gp_factorise(gp)
                            : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
     if (s) return ct__gp_leave(gp, s);
-    uint64_t n = (uint64_t)gp->rows.n, rows = CHUNK_BYTES / sizeof(double) / n;
-    rows = rows < 16 ? 16 : rows;
-    rows = rows > n ? n : rows;
+    const uint64_t n = (uint64_t)gp->rows.n,
+                   rows = (uint64_t)ct__rows_within(CHUNK_BYTES, gp->rows.n, CT_F64, 16, gp->rows.n);
     s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",
                        "free what else the device holds");
     inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };

@@ -48,7 +48,7 @@ static void half_forward(ct_call *c)
 
 static ct_var half_solve(ct_var L, ct_var B, half h);
 
-/* A sweep has no meeting at its end, so a process that failed in it would leave the others waiting in a
+/* A sweep has no agreement at its end, so a process that failed in it would leave the others waiting in a
  * solve. */
 static bool refused(ct_vjp *g, const ct__grid *grid)
 {

@@ -26,7 +26,7 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
 
 /* -- into tensors ---------------------------------------------------------------------------------------- */
 
-enum kind { EACH, JOINT, DRAWS };
+enum kind { EACH, TOGETHER, DRAWS };
 
 /* A prediction at m points. */
 typedef struct request {
@@ -134,7 +134,7 @@ static ct_status draw(const request *r)
 static ct_status check_joint(const request *r, const ct_tensor *out)
 {
     ct_gp *gp = r->gp;
-    bool square = r->kind == JOINT;
+    bool square = r->kind == TOGETHER;
     bool fits = out && ct_tensor_ndim(out) == 2 && ct_tensor_dim(out, 1) == r->m &&
                 (!square || ct_tensor_dim(out, 0) == r->m) && ct_tensor_dtype(out) != CT_I64 &&
                 ct_tensor_device(out) == gp->device;
@@ -170,7 +170,7 @@ static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor 
     r.noise = room;
     if ((mean || r.kind == DRAWS) && room) r.mean = room + r.m;
     if (more && room) r.more = room + 2 * r.m;
-    if (!s && r.noisy) s = ct__noise_at(gp, Xs, NULL, r.noise);
+    if (!s && r.noisy) s = ct__noise_at(gp, r.points, r.noise);
     if (!s) s = of_kind[r.kind](&r);
     ct_tape_reset(gp->tape);
     if (!s && mean) to_units_of_y(gp, r.mean, r.m);
@@ -201,7 +201,7 @@ ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, c
 ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                              ct_tensor *covariance)
 {
-    return predict((request){ .gp = gp, .kind = JOINT, .noisy = noisy }, Xs, mean, covariance);
+    return predict((request){ .gp = gp, .kind = TOGETHER, .noisy = noisy }, Xs, mean, covariance);
 }
 
 ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples)

@@ -9,23 +9,23 @@
 #include "gp/data/numbers.h"
 #include "gp/model/model.h"
 
-/* N points and f at them, in one block that begins at A. */
+/* N points (N, d), each followed by f at them (N); one block that begins at A. */
 typedef struct sample {
     ct_gp *gp;
-    int64_t n;                 /* N */
-    double *A, *B, *mixed;     /* (N, d) */
-    double *fA, *fB, *f_mixed; /* (N)    */
+    int64_t n; /* N */
+    double *A, *B, *mixed, *fA, *fB, *f_mixed;
 } sample;
 
-static ct_status make_room(sample *s)
+static ct_status allocate(sample *s)
 {
     const uint64_t n = (uint64_t)s->n, d = (uint64_t)ct__gp_cols(s->gp);
-    double *all = n < INT64_MAX / 64 / d ? ct__gp_alloc(s->gp->device, 3 * n * (d + 1), sizeof *all) : NULL;
-    if (!all)
+    if (n >= INT64_MAX / 64 / d ||
+        ct__gp_arrays(s->gp->device, n * (d + 1), (double **[]){ &s->A, &s->B, &s->mixed }, 3))
         return ct_device_fail(s->gp->device, CT_ENOMEM, "ct_gp_sobol: no memory for %lld points",
                               (long long)s->n);
-    s->A = all, s->B = s->A + n * d, s->mixed = s->B + n * d;
-    s->fA = s->mixed + n * d, s->fB = s->fA + n, s->f_mixed = s->fB + n;
+    s->fA = s->A + n * d;
+    s->fB = s->B + n * d;
+    s->f_mixed = s->mixed + n * d;
     return CT_OK;
 }
 
@@ -92,7 +92,7 @@ static ct_status indices(ct_gp *gp, int64_t samples, uint64_t seed, double *firs
 {
     sample s = { .gp = gp, .n = samples };
     double mean = 0, variance = 0, *x = ct__gp_doubles(gp->rows.X);
-    ct_status status = x ? make_room(&s) : ct_last_status(gp->device);
+    ct_status status = x ? allocate(&s) : ct_last_status(gp->device);
     if (!status) status = draw(&s, x, seed, 0, s.A);
     if (!status) status = draw(&s, x, seed, 1, s.B);
     if (!status) status = evaluate(&s, s.A, s.fA);
