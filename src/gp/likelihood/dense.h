@@ -5,11 +5,6 @@
 #include "density.h"
 #include "likelihood.h"
 
-extern const ct__likelihood ct__dense;
-/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π. The
- * attribute is the kernel's program. */
-extern const struct ct_op ct__op_gp_nlml;
-
 /* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r with n elements; alpha of r's
  * elements. For r and alpha (n, p) the sum over the p columns. */
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);

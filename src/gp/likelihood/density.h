@@ -6,6 +6,10 @@
 #include "gp/factor/system.h"
 #include "gp/kernel/cov_call.h"
 
+/* ct_gp_nlml, ct_gp_loo_nlpd, ct_outputs_nlml_shared and ct_outputs_nlml_kronecker; all but the last have the
+ * kernel's program as attribute. */
+extern const ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd, ct__op_nlml_shared, ct__op_nlml_kronecker;
+
 /* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output 0
  * is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's v by
  * its input i, for the noise (..., n). */

@@ -1,6 +1,4 @@
 /* gp_nlml over the processes of a communicator: as dense.c, with each process's tiles of the matrix. Collective. */
-#include "processes.h"
-
 #include "dense.h"
 #include "gp/model/graph.h"
 
