@@ -1,8 +1,8 @@
 /* Appends and removes rows by updating the factor, with unchanged parameters:
  *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                     k n² operations
  *              [ B   S  ]
- *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the
- *              triangle (packed_remove.c)                          35 to 70 (n - q)² for up to 16 rows
+ *     remove:  row and column q leave a column w behind; QR decompositions of (L_jj, w_j) for j > q restore
+ *              the triangle (packed_remove.c)                      66 to 96 (n - q)² for up to 16 rows
  * A model's tensors are never written, so copies of the model share them. */
 #include <math.h>
 #include <stdlib.h>
