@@ -162,28 +162,3 @@ void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out
         place_symmetric(c, P->A22, cut - n1, rest, n1);
     }
 }
-
-/* -- products -------------------------------------------------------------------------------------------- */
-
-/* out += columns col, ... of Y times `right` */
-static void add_product(ct_call *c, ct_view Y, int64_t col, ct_view right, ct_view out)
-{
-    int64_t rows = ct_view_dim(right, 0);
-    if (rows) ct_prim_gemm(c, 1, ct__cols(Y, col, col + rows), right, 1, out);
-}
-
-void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out)
-{
-    bool low = first >= P->n1;
-    int64_t start = low ? P->n1 : 0; /* where the block on the diagonal begins */
-    int64_t w = ct_view_dim(out, 1), at = first - start, end = at + w, size = low ? P->n2 : P->n1;
-    ct_view block = low ? P->A22 : P->A11, square = ct_view_block(room, 0, w, 0, w);
-    place_symmetric(c, ct_view_block(block, at, end, at, end), 0, square, 0);
-    add_product(c, Y, start, ct_view_transpose(ct_view_block(block, at, end, 0, at)), out);
-    add_product(c, Y, first, square, out);
-    add_product(c, Y, start + end, ct_view_block(block, end, size, at, end), out);
-    if (low)
-        add_product(c, Y, 0, ct__cols(P->A21t, at, end), out);
-    else
-        add_product(c, Y, P->n1, ct__cols(P->A21, at, end), out);
-}

@@ -61,8 +61,5 @@ void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_v
 
 /* out (rows, n) = rows first, first + 1, ... of the symmetric matrix whose lower triangle is P. */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out);
-/* out (m, w) += Y P[:, first..first + w] for Y (m, n). The columns lie on one side of n1. room: at least
- * (w, w). */
-void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out);
 
 #endif
