@@ -1,6 +1,6 @@
 /* The functions that a rule may call, the cotangents of a sweep, and the fused rules, which give their
  * cotangents as tensors. ops/give.c receives those of the other rules. */
-#include "sweep.h"
+#include "rule.h"
 
 /* -- cotangents ------------------------------------------------------------------------------------------ */
 

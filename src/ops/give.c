@@ -2,7 +2,7 @@
  * In a recorded sweep, adds them by ct_add. */
 #include "support.h"
 
-#include "autograd/sweep.h"
+#include "autograd/rule.h"
 
 void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "debug.h"
 #include "text.h"
 
 #define CT__ALIGNMENT 64
@@ -181,6 +182,8 @@ static inline ct_shape ct__shape(const ct_view *v)
     s.ndim = v->ndim;
     return s;
 }
+static inline int64_t ct__min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ct__max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* The number of elements. */
 static inline int64_t ct__count(const ct_view *v)
 {

@@ -5,6 +5,7 @@
 #include "cpu_support.h"
 
 #include "tensor/cpu/half.h"
+#include "tensor/cpu/kernel/isa.h"
 
 #include <math.h>
 

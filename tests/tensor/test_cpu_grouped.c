@@ -109,7 +109,7 @@ static void test_instruction_sets(void **state)
             const sizes *s = &all_sizes[k];
             const int isa = (int)(v / 2);
             const ct_dtype dtype = v % 2 ? CT_F32 : CT_F64;
-            ct__run_rows *run = ct__grouped_kernel(isa, dtype);
+            ct__run_rows *run = kernel_of(isa, dtype);
             char name[32];
             snprintf(name, sizeof name, "instruction set %d, %s", isa, ct_dtype_name(dtype));
             build(&c, dev, dtype, s);
@@ -158,14 +158,14 @@ static void test_pieces(void **state)
             q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype, q.isa = dev->isa;
             q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             sums room = { .bytes = ct__aligned((size_t)(s->J * s->K) * sizeof(double)) };
-            size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
+            size_t scratch_bytes = scratch_of(&q), room_bytes = 26 * room.bytes + 64;
             char *scratch = ct__host_alloc(dev, scratch_bytes);
             room.data = ct__host_alloc(dev, room_bytes);
             place from[14];
             int64_t total = cost_before(&q, s->M);
             for (int p = 0; p <= pieces; p++) from[p] = cut(&q, total * p / pieces);
             for (int p = pieces - 1; p >= 0; p--)
-                run_piece(&q, ct__grouped_kernel(dev->isa, dtype), from, p, &room, scratch);
+                run_piece(&q, kernel_of(dev->isa, dtype), from, p, &room, scratch);
             add_heads(&q, from, pieces, &room);
             assert_wanted(c.A_bar, c.wanted[1], "rows");
             assert_wanted(c.C_bar, c.wanted[2], "sums");

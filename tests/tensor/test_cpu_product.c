@@ -3,7 +3,7 @@
 #include "cpu_support.h"
 
 #include "tensor/cpu/kernel/isa.h"
-#include "tensor/cpu/kernel/kit.h"
+#include "tensor/cpu/kernel/microkernels.h"
 
 static void put(ct_dtype dtype, void *x, int64_t at, double value)
 {
@@ -25,13 +25,13 @@ static double noise(uint64_t *seed)
 }
 
 /* Runs the case for every type and instruction set. */
-static const ct__kit *kit_of(unsigned turn)
+static const ct__microkernels *kernels_of(unsigned turn)
 {
-    return ct__kit_of((int)(turn / 32 % (ct__best_isa() + 1)), turn & 16 ? CT_F32 : CT_F64);
+    return ct__microkernels_of((int)(turn / 32 % (ct__best_isa() + 1)), turn & 16 ? CT_F32 : CT_F64);
 }
 
 typedef struct shape {
-    const ct__kit *kit;
+    const ct__microkernels *kernels;
     unsigned parts;
     int64_t m, n, k;
     bool ta, tb, minus, add;
@@ -58,44 +58,46 @@ static void check(const shape *s)
     double *A = malloc((size_t)(m * k + 1) * 8), *B = malloc((size_t)(k * n + 1) * 8),
            *C = malloc((size_t)(m * n + 1) * 8);
     uint64_t seed = 11;
-    for (size_t i = 0; i < a_size; i++) put(s->kit->dtype, a, (int64_t)i, NAN);
-    for (size_t i = 0; i < b_size; i++) put(s->kit->dtype, b, (int64_t)i, NAN);
-    for (size_t i = 0; i < c_size; i++) put(s->kit->dtype, c, (int64_t)i, 77);
+    for (size_t i = 0; i < a_size; i++) put(s->kernels->dtype, a, (int64_t)i, NAN);
+    for (size_t i = 0; i < b_size; i++) put(s->kernels->dtype, b, (int64_t)i, NAN);
+    for (size_t i = 0; i < c_size; i++) put(s->kernels->dtype, c, (int64_t)i, 77);
     for (int64_t i = 0; i < m; i++)
         for (int64_t p = 0; p < k; p++) {
             A[i * k + p] = left_is_zero(s, i, p) ? 0 : noise(&seed);
-            put(s->kit->dtype, a, s->ta ? p * lda + i : i * lda + p, A[i * k + p]);
+            put(s->kernels->dtype, a, s->ta ? p * lda + i : i * lda + p, A[i * k + p]);
         }
     for (int64_t p = 0; p < k; p++)
         for (int64_t j = 0; j < n; j++) {
             B[p * n + j] = right_is_zero(s, p, j) ? 0 : noise(&seed);
-            put(s->kit->dtype, b, s->tb ? j * ldb + p : p * ldb + j,
+            put(s->kernels->dtype, b, s->tb ? j * ldb + p : p * ldb + j,
                 right_is_zero(s, p, j) ? NAN : B[p * n + j]);
         }
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             C[i * n + j] = noise(&seed);
-            put(s->kit->dtype, c, i * ldc + j, C[i * n + j]);
+            put(s->kernels->dtype, c, i * ldc + j, C[i * n + j]);
         }
-    void *work = aligned_alloc(64, ct__product_work(s->kit->dtype, m > n ? (m > k ? m : k) : n > k ? n : k));
-    ct__multiply(s->kit, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', m, n, k, s->minus ? -1 : 1, a, lda,
-                 b, ldb, s->add, c, ldc, work);
+    void *work = aligned_alloc(64, ct__product_work(s->kernels->dtype, m > n   ? (m > k ? m : k)
+                                                                       : n > k ? n
+                                                                               : k));
+    ct__multiply(s->kernels, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', m, n, k, s->minus ? -1 : 1, a,
+                 lda, b, ldb, s->add, c, ldc, work);
     double worst = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
             if (s->parts & CT__OUT_LOWER && j > i) continue;
             for (int64_t p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j];
-            double e = fabs(take(s->kit->dtype, c, i * ldc + j) - (s->add ? C[i * n + j] : 0) -
+            double e = fabs(take(s->kernels->dtype, c, i * ldc + j) - (s->add ? C[i * n + j] : 0) -
                             (s->minus ? -sum : sum));
             if (!(e <= worst)) worst = e;
         }
-    if (!(worst <= (double)(k + 1) * (s->kit->dtype == CT_F64 ? 1e-16 : 6e-8)))
-        fail_msg("%s %dx%dx%d, parts %u, %c%c, %s%s: error %g", ct_dtype_name(s->kit->dtype), (int)m, (int)n,
-                 (int)k, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', s->minus ? "minus " : "",
+    if (!(worst <= (double)(k + 1) * (s->kernels->dtype == CT_F64 ? 1e-16 : 6e-8)))
+        fail_msg("%s %dx%dx%d, parts %u, %c%c, %s%s: error %g", ct_dtype_name(s->kernels->dtype), (int)m,
+                 (int)n, (int)k, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', s->minus ? "minus " : "",
                  s->add ? "added" : "", worst);
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = n; j < ldc; j++) assert_true(take(s->kit->dtype, c, i * ldc + j) == 77);
+        for (int64_t j = n; j < ldc; j++) assert_true(take(s->kernels->dtype, c, i * ldc + j) == 77);
     free(a), free(b), free(c), free(A), free(B), free(C), free(work);
 }
 
@@ -120,11 +122,11 @@ static void products_are_sums(void **state)
             for (int k = 0; k < 8; k++) {
                 if (m + n + k > 18) continue;
                 for (size_t p = 0; p < sizeof parts / sizeof *parts; p++, turn += 7)
-                    check(&(shape){ kit_of(turn), parts[p], sizes[m], sizes[n], sizes[k], turn & 1, turn & 2,
-                                    turn & 4, turn & 8 });
+                    check(&(shape){ kernels_of(turn), parts[p], sizes[m], sizes[n], sizes[k], turn & 1,
+                                    turn & 2, turn & 4, turn & 8 });
             }
     for (unsigned t = 0; t < 96; t += 5)
-        check(&(shape){ kit_of(t), CT__LEFT_UPPER | CT__RIGHT_LOWER, 290, 560, 530, t & 1, t & 2, t & 4,
+        check(&(shape){ kernels_of(t), CT__LEFT_UPPER | CT__RIGHT_LOWER, 290, 560, 530, t & 1, t & 2, t & 4,
                         t & 8 });
 }
 
@@ -134,8 +136,8 @@ static void results_may_take_an_operands_place(void **state)
     (void)state;
     enum { ROWS = 70, LD = 96 };
     for (unsigned turn = 0; turn < 96; turn += 8) {
-        const ct__kit *kit = kit_of(turn);
-        const ct_dtype dtype = kit->dtype;
+        const ct__microkernels *kernels = kernels_of(turn);
+        const ct_dtype dtype = kernels->dtype;
         const bool left = turn & 8;
         double x[ROWS * LD], t[CT__TILE * CT__TILE], X[ROWS * LD];
         void *work = aligned_alloc(64, ct__product_work(dtype, LD));
@@ -144,8 +146,8 @@ static void results_may_take_an_operands_place(void **state)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) put(dtype, x, i * LD + j, X[i * LD + j] = noise(&seed));
         for (int64_t i = 0; i < CT__TILE * CT__TILE; i++) put(dtype, t, i, noise(&seed));
-        ct__multiply(kit, 0, 'N', 'N', m, n, CT__TILE, 1, left ? x : t, left ? LD : CT__TILE, left ? t : x,
-                     left ? CT__TILE : LD, 0, x, LD, work);
+        ct__multiply(kernels, 0, 'N', 'N', m, n, CT__TILE, 1, left ? x : t, left ? LD : CT__TILE,
+                     left ? t : x, left ? CT__TILE : LD, 0, x, LD, work);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 double sum = 0;
@@ -167,18 +169,18 @@ static void transposes_and_symmetric_parts(void **state)
     for (unsigned turn = 0; turn < 96; turn += 16)
         for (int r = 0; r < 5; r++)
             for (int c = 0; c < 5; c++) {
-                const ct__kit *kit = kit_of(turn);
-                const ct_dtype dtype = kit->dtype;
+                const ct__microkernels *kernels = kernels_of(turn);
+                const ct_dtype dtype = kernels->dtype;
                 const int64_t rows = sizes[r], cols = sizes[c];
                 for (int64_t i = 0; i < LD * LD; i++) put(dtype, x, i, (double)i), put(dtype, y, i, -1);
-                kit->transpose(rows, cols, x, LD, y, LD);
+                kernels->transpose(rows, cols, x, LD, y, LD);
                 for (int64_t j = 0; j < LD; j++)
                     for (int64_t i = 0; i < LD; i++)
                         assert_true(take(dtype, y, j * LD + i) ==
                                     (i < rows && j < cols ? take(dtype, x, i * LD + j) : -1));
                 if (r != c) continue;
                 for (int lower = 1; lower >= 0; lower--) {
-                    kit->symmetric_part(lower, rows, x, LD, y, LD);
+                    kernels->symmetric_part(lower, rows, x, LD, y, LD);
                     for (int64_t i = 0; i < rows; i++)
                         for (int64_t j = 0; j < (lower ? i + 1 : rows); j++)
                             assert_true(take(dtype, y, i * LD + j) == (double)((i + j) * (LD + 1)) / 2);

@@ -1,7 +1,7 @@
 /* Products of bf16 that AMX computes from B's columns in place. */
 #include "half_support.h"
 
-#include "tensor/cpu/kernel/config.h"
+#include "tensor/cpu/gemm_columns.h"
 
 /* A job that AMX computes from B's columns in place: C = A B + D, or A B if D is NULL. Returns the number of
  * columns that are done. */

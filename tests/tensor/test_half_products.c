@@ -1,7 +1,7 @@
 /* Products of bf16 and f16 against f64: one rounding of a sum in f32, by every way to compute them. */
 #include "half_support.h"
 
-#include "tensor/cpu/kernel/isa.h"
+#include "tensor/cpu/gemm_bf16.h"
 
 /* C = alpha A B + beta C for every layout: each element within one rounding of the result and f32's own of
  * the sum. */

@@ -2,6 +2,7 @@
 #ifndef CT_GP_CHECKPOINT_H
 #define CT_GP_CHECKPOINT_H
 
+#include <cotangent/gp/fit.h>
 #include <cotangent/io.h>
 
 #include "objective.h"

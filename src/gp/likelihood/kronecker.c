@@ -12,7 +12,7 @@
 #include <float.h>
 #include <math.h>
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "dense.h"
 

@@ -3,7 +3,7 @@
  *               against the derivatives of k                     [Rasmussen & Williams 2006, eq. 5.9, §9.1]
  *
  * One factorisation, which carries all columns of R. For the gradient C⁻¹ becomes C⁻¹ - AAᵀ/p in place. */
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "dense.h"
 #include "gp/model/graph.h"

@@ -46,9 +46,9 @@ static ct_var monomial(const ct__term *m, ct_var Xs)
 {
     const int64_t rows = ct_var_shape(Xs).dim[0];
     ct_var product = ct_broadcast_to(ct_scalar(Xs.tape, ct_var_dtype(Xs), 1), ct_shape2(rows, 1));
-    for (int f = 0; f < m->factors; f++) {
+    for (int f = 0; f < m->degree; f++) {
         ct_var column = ct_slice(Xs, 1, m->column[f], m->column[f] + 1, 1);
-        for (int j = 0; j < m->power[f]; j++) product = f || j ? ct_mul(product, column) : column;
+        product = f ? ct_mul(product, column) : column;
     }
     return product;
 }
@@ -137,7 +137,7 @@ ct_status ct_gp_coefficients(ct_gp *gp, double *value, double *error)
         const double *row = x + k * (p + 1), unit = gp->target.scale; /* β̂_k, then row k of R⁻¹M⁻ᵀ */
         double size = 0;
         for (int64_t j = 1; j <= p; j++) size = hypot(size, unit * row[j]);
-        if (value) value[k] = unit * row[0] + (t->basis.term[k].factors ? 0 : gp->target.shift);
+        if (value) value[k] = unit * row[0] + (t->basis.term[k].degree ? 0 : gp->target.shift);
         if (error) error[k] = size;
         if ((value && !isfinite(value[k])) || (error && !isfinite(size)))
             s = ct_device_fail(gp->device, CT_ENUMERIC,

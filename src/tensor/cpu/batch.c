@@ -1,5 +1,5 @@
 #include "batch.h"
-#include "kernel/kit.h"
+#include "kernel/microkernels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
     job->dtype = t[0]->dtype;
     job->n = n;
     job->members = 1;
-    job->kit = ct__kit_of(dev->isa, job->dtype);
+    job->kernels = ct__microkernels_of(dev->isa, job->dtype);
     for (int k = 0; k < n; k++) {
         job->m[k] = ct__matrix_of(t[k], t[k]->ndim - 2);
         job->data[k] = t[k]->data;

@@ -23,12 +23,12 @@ static inline ct__matrix ct__matrix_of(const ct_view *t, int d)
 }
 
 typedef struct ct__job ct__job;
-struct ct__kit;
+struct ct__microkernels;
 
 struct ct__job {
     ct_device *dev;
     ct_dtype dtype;
-    const struct ct__kit *kit; /* kernel/kit.h: for the dtype, or for f32    */
+    const struct ct__microkernels *kernels; /* kernel/microkernels.h: for the dtype, or for f32    */
     int n; /* number of matrices; the last is the output (affine: the last but one, C; then D) */
     ct__matrix m[CT__MATRICES];
     const char *data[CT__MATRICES];

@@ -5,8 +5,7 @@
 
 #include <immintrin.h>
 
-#include "half.h"
-#include "kernel/isa.h"
+#include "kernel/microkernels.h"
 #include "kernel/vmath.h"
 
 #define UNROLL _Pragma("GCC unroll 8")
@@ -140,7 +139,7 @@ CT__VECTORS static inline int least_exponent(int64_t words, const uint32_t *pack
 
 /* Packs x (depth x n, strides ds and xs, one of them 1) into `to` (pairs x width), one word for each pair of
  * neighbours along the depth, padded with zeros. */
-CT__VECTORS static inline void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs,
+CT__VECTORS static inline void pack(const ct__microkernels *f32, const uint16_t *x, int64_t ds, int64_t xs,
                                     int64_t depth, int64_t n, int64_t width, uint32_t *to)
 {
     const int64_t whole = depth / 2;

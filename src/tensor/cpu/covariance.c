@@ -1,6 +1,6 @@
 /* Covariance matrices and the contraction of their gradients, tile by tile: no n×m array exists besides the
  * result (or the cotangent). */
-#include "covariance.h"
+#include "covariance_run.h"
 
 static ct__cov_problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
                                 const ct_view *x, const ct_view *z)
@@ -22,12 +22,6 @@ static ct__cov_problem describe(ct_device *dev, const ct_cov_program *program, c
                               .threads = alone ? 1 : ct__team(dev, dev->threads) };
 }
 
-static const ct__cov_code *code_of(const ct_device *dev, ct_dtype dtype)
-{
-    static const ct__cov_code *const all[][CT__ISA_COUNT] = CT__EACH(ct__cov_code);
-    return all[dtype][dev->isa];
-}
-
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
                              const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
@@ -39,13 +33,13 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     q.clip = z ? CT__COV_ALL : q.upper ? CT__COV_UPPER : CT__COV_LOWER;
     if (q.upper) q.z_row += CT__COV_GROUP; /* strips may begin at any column */
     const bool direct = q.upper || out->stride[1] == 1;
-    const size_t work = code_of(dev, theta->dtype)->room(&q);
+    const size_t work = ct__cov_code_of(dev->isa, theta->dtype)->room(&q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
     q.K = direct ? out->data : block + work;
     q.ld = q.upper ? out->stride[1] : direct ? out->stride[0] : q.m;
-    code_of(dev, t)->forward(&q, block);
+    ct__cov_code_of(dev->isa, t)->forward(&q, block);
     if (!direct && !lower)
         ct__copy_matrix(dev, t, q.n, q.m, q.K, q.ld, 1, out->data, out->stride[0], out->stride[1]);
     for (int64_t i = 0; !direct && lower && i < q.n; i++)
@@ -66,10 +60,10 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     q.x_bar = x_bar;
     q.clip = z || x_bar ? CT__COV_ALL : CT__COV_LOWER;
     q.add = add;
-    size_t bytes = code_of(dev, theta->dtype)->room(&q);
+    size_t bytes = ct__cov_code_of(dev->isa, theta->dtype)->room(&q);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    code_of(dev, theta->dtype)->backward(&q, block);
+    ct__cov_code_of(dev->isa, theta->dtype)->backward(&q, block);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }
@@ -111,9 +105,9 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
             q.failed = true;
     const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
     const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
-    size_t bytes = (size_t)threads * (q.room = code_of(dev, theta->dtype)->room(&q));
+    size_t bytes = (size_t)threads * (q.room = ct__cov_code_of(dev->isa, theta->dtype)->room(&q));
     if (q.failed || !(q.block = ct__pool_get(dev, &bytes))) return false;
-    code_of(dev, X->dtype)->gaussians(&q, threads);
+    ct__cov_code_of(dev->isa, X->dtype)->gaussians(&q, threads);
     ct__pool_put(dev, q.block, bytes);
     return !q.failed;
 }

@@ -1,5 +1,5 @@
 /* Vector code: assembles covariance matrices and their gradients from tiles. */
-#include "covariance.h"
+#include "covariance_run.h"
 #include "kernel/vector.h"
 
 #include <float.h>

@@ -28,6 +28,12 @@ static inline void *ct__at(const void *data, ct_dtype dtype, int64_t offset)
     return (char *)data + offset * (int64_t)ct__size(dtype);
 }
 
+/* Element (i, j) of a row-major matrix. */
+static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t i, int64_t j)
+{
+    return ct__at(data, dtype, i * ld + j);
+}
+
 /* Read and write one element of an f64 or f32 array. */
 static inline double ct__get(ct_dtype dtype, const void *data, int64_t offset)
 {
@@ -60,9 +66,6 @@ static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, 
     return offset;
 }
 
-static inline int64_t ct__min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ct__max(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* The beginning of part `part` when n items are divided evenly into `parts` parts. */
 static inline int64_t ct__part(int64_t n, int64_t parts, int64_t part)
 {
@@ -90,11 +93,6 @@ double ct__lgamma(double x);
 float ct__lgammaf(float x);
 double ct__polygamma(int k, double x);
 float ct__polygammaf(int k, float x);
-
-/* Replaces the lower triangle of a (n x n, row-major) by its Cholesky factor, with all threads. Returns the
- * failing minor, or 0. memory: ct__sweep_memory bytes. */
-int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
-size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 
 #define PROTOTYPE(name)         CT__ENTRY(name) ct__cpu_##name;
 #define CT_PRIMITIVE(name, ...) PROTOTYPE(name)

@@ -1,7 +1,6 @@
 /* The CPU as a device: memory, description, and the table of primitives. */
 #include "blas.h"
 #include "cpu.h"
-#include "half.h"
 #include "kernel/isa.h"
 
 #include <omp.h>

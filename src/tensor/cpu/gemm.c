@@ -2,10 +2,9 @@
  * computes Cᵀ = Bᵀ Aᵀ. */
 #include "batch.h"
 #include "blas.h"
-#include "grouped.h"
-#include "half.h"
-#include "kernel/isa.h"
-#include "kernel/kit.h"
+#include "gemm_half.h"
+#include "gemm_strips.h"
+#include "kernel/microkernels.h"
 
 enum { A, B, C };
 
@@ -162,20 +161,20 @@ static bool share_rows(ct__job *job)
 static int64_t product_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    job->kit->product(&(ct__product){ .minus = job->alpha < 0,
-                                      .add = job->beta != 0,
-                                      .m = c->rows,
-                                      .n = c->cols,
-                                      .k = a->cols,
-                                      .a = data[A],
-                                      .a_rs = a->rs,
-                                      .a_cs = a->cs,
-                                      .b = data[B],
-                                      .b_rs = b->rs,
-                                      .b_cs = b->cs,
-                                      .c = data[C],
-                                      .ldc = c->rs },
-                      data[C + 1]);
+    job->kernels->product(&(ct__product){ .minus = job->alpha < 0,
+                                          .add = job->beta != 0,
+                                          .m = c->rows,
+                                          .n = c->cols,
+                                          .k = a->cols,
+                                          .a = data[A],
+                                          .a_rs = a->rs,
+                                          .a_cs = a->cs,
+                                          .b = data[B],
+                                          .b_rs = b->rs,
+                                          .b_cs = b->cs,
+                                          .c = data[C],
+                                          .ldc = c->rs },
+                          data[C + 1]);
     return 0;
 }
 

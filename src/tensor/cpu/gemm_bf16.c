@@ -11,17 +11,10 @@
  * of a panel have the exponents e and f, all products and their sums are multiples of 2^(e + f - 14). If that
  * is at least 2^-126, no subnormal can occur and nothing is lost. Other panels are left to f32. So are f16
  * panels with a number that is not finite, because an infinity times a low part of 0 would be NaN. */
-#include "half.h"
-#include "kernel/isa.h"
-#include "kernel/vmath.h"
+#include "gemm_bf16.h"
 
 #if CT__X86
 #    include "bf16_tile.h"
-#    include <cpuid.h>
-#    ifdef __linux__
-#        include <sys/syscall.h>
-#        include <unistd.h>
-#    endif
 
 /* Replaces words of f16 by words of their high parts (the upper 8 bits of each significand), followed by as
  * many words of their low parts (the remaining 3 bits). Returns the biased exponent of the smallest f16,
@@ -48,26 +41,10 @@ CT__BF16 static int split(int64_t words, uint32_t *packed)
     return infinite ? 0 : BIAS - 24;
 }
 
-bool ct__has_amx(void)
-{
-    enum { BF16 = 1 << 22, TILE = 1 << 24 };
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & BF16 && d & TILE;
-}
-
-bool ct__ask_for_amx(void)
-{
-#    ifdef __linux__
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILE_DATA = 18 };
-    return !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA);
-#    else
-    return false;
-#    endif
-}
-
 /* Packs the strip of A at row i, with a_rp at r pairs + p for AMX, else at STRIP p + r. Returns its smallest
  * exponent. */
-static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product *q, int64_t i, uint32_t *to)
+static int pack_strip(const ct__microkernels *f32, bool amx, int parts, const ct__product *q, int64_t i,
+                      uint32_t *to)
 {
     const int64_t rows = ct__min(q->m - i, STRIP), pairs = (q->k + 1) / 2;
     const uint16_t *a = (const uint16_t *)q->a + i * q->a_rs;
@@ -110,7 +87,7 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
         (q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1))
         return 0;
     const uint16_t *b = q->b;
-    const ct__kit *f32 = ct__kit_of(dots->isa, CT_F32);
+    const ct__microkernels *f32 = ct__microkernels_of(dots->isa, CT_F32);
     _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * AMX_PANEL];
     int e = UINT16_MAX;
     for (int64_t i = 0; i < m; i += STRIP)
@@ -152,9 +129,6 @@ int64_t ct__bf16_multiply(const ct__dots *dots)
 }
 
 #else
-
-bool ct__has_amx(void) { return false; }
-bool ct__ask_for_amx(void) { return false; }
 
 int64_t ct__bf16_multiply(const ct__dots *dots)
 {

@@ -3,8 +3,8 @@
  * the left are the columns of B, which are contiguous. A is packed once, and every sum stays in its register
  * over the whole depth. Subnormals are treated as in gemm_bf16.c. The smallest exponent of a panel of columns
  * is found by a walk over it during the products of the panel before. */
-#include "half.h"
-#include "kernel/isa.h"
+#include "gemm_columns.h"
+#include "kernel/microkernels.h"
 
 #if CT__X86
 #    include "bf16.h"
@@ -40,8 +40,8 @@ void ct__columns_pack(const ct__job *job, const ct__columns *a, int64_t i)
     const int64_t member = i / a->strips, row = i % a->strips * STRIP;
     const uint16_t *x = (const uint16_t *)ct__member(job, 0, member) + row * m->rs;
     uint32_t *to = strip(a, member, row);
-    pack(ct__kit_of(job->dev->isa, CT_F32), x, m->cs, m->rs, m->cols, ct__min(m->rows - row, STRIP), STRIP,
-         to);
+    pack(ct__microkernels_of(job->dev->isa, CT_F32), x, m->cs, m->rs, m->cols, ct__min(m->rows - row, STRIP),
+         STRIP, to);
     to[-LANES] = (uint32_t)least_exponent(a->words - LANES, to);
 }
 
@@ -112,8 +112,8 @@ CT__AMX CT__INLINE void square(const int strips, int64_t k, const uint16_t *b, i
 typedef uint32_t transposed[LANES][STRIP];
 
 /* The words of D (rows x cols, or broadcast). */
-CT__VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint16_t *D, int64_t rows,
-                             __mmask32 cols, transposed to)
+CT__VECTORS static void load(const ct__microkernels *f32, const ct__matrix *d, const uint16_t *D,
+                             int64_t rows, __mmask32 cols, transposed to)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     for (int64_t r = 0; r < (d->rs ? STRIP : 1); r++, D += d->rs)
@@ -127,7 +127,7 @@ CT__VECTORS static void load(const ct__kit *f32, const ct__matrix *d, const uint
 }
 
 /* C (rows x cols) = sums + D, rounded */
-CT__VECTORS static void store(const ct__kit *f32, float (*sum)[SQUARE], transposed d, int64_t rows,
+CT__VECTORS static void store(const ct__microkernels *f32, float (*sum)[SQUARE], transposed d, int64_t rows,
                               __mmask32 cols, uint16_t *C, int64_t ldC)
 {
     _Alignas(LINE) uint32_t row[STRIP][LANES];
@@ -149,7 +149,7 @@ CT__AMX static void multiply(const ct__job *job, const ct__columns *a, const ct_
                              int64_t cols, uint16_t *work, walk *next)
 {
     const ct__matrix *b = &job->m[1], *c = &job->m[2], *d = &job->m[job->n - 1];
-    const ct__kit *f32 = ct__kit_of(job->dev->isa, CT_F32);
+    const ct__microkernels *f32 = ct__microkernels_of(job->dev->isa, CT_F32);
     const int64_t k = b->rows;
     const uint16_t *B = (const uint16_t *)ct__member(job, 1, t->member) + j * b->cs,
                    *D = (const uint16_t *)ct__member(job, job->n - 1, t->member) + t->row * d->rs + j * d->cs;

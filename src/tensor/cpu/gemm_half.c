@@ -1,10 +1,14 @@
 /* Products of bf16 or f16 matrices. Tiles of A and B are converted to f32, their products are accumulated in
  * an f32 tile of C, and the finished tile is rounded once. Each thread holds only three tiles in f32. The
- * kit's product adds an element's terms in the same order wherever the element lies in its tile, so the bits
- * do not depend on how C is cut into tiles; BLAS does not promise that. On CPUs with bf16 dot products
- * gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the columns of B; which of
- * them computes an element depends on its tile. */
+ * microkernels' product adds an element's terms in the same order wherever the element lies in its tile, so
+ * the bits do not depend on how C is cut into tiles; BLAS does not promise that. On CPUs with bf16 dot
+ * products gemm_bf16.c multiplies the tiles, or gemm_columns.c computes those of C from the columns of B;
+ * which of them computes an element depends on its tile. */
+#include "gemm_half.h"
+#include "gemm_bf16.h"
+#include "gemm_columns.h"
 #include "half.h"
+#include "kernel/microkernels.h"
 
 #include <omp.h>
 
@@ -16,7 +20,7 @@ typedef struct tiling {
     int64_t down, across;      /* tiles along a member's rows and columns */
     int64_t together;          /* members computed before the next ones are packed */
     size_t work;               /* bytes of a thread: three tiles in f32, or a panel of B in bf16, */
-    size_t bytes;              /* and the kit's workspace after them */
+    size_t bytes;              /* and a product's workspace after them */
 } tiling;
 
 static void cut(const ct__job *job, int threads, tiling *t)
@@ -131,7 +135,7 @@ static void finish(const ct__job *job, const ct__tile *t, float *S, float *row)
 static void add_up(const ct__job *job, const tiling *plan, const ct__tile *t, int64_t p, int64_t depth,
                    int64_t done, float *S)
 {
-    const ct__kit *f32 = ct__kit_of(job->dev->isa, CT_F32);
+    const ct__microkernels *f32 = ct__microkernels_of(job->dev->isa, CT_F32);
     float *x = S + plan->rows * plan->part, *y = x + plan->rows * plan->depth;
     ct__product q = { .add = p > 0, .m = t->rows, .k = depth, .a = x, .b = y, .ldc = t->cols };
     widen(job, &job->m[0], element(job, 0, t->member, t->row, p), q.m, depth, x, &q.a_rs, &q.a_cs);

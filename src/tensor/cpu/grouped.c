@@ -1,9 +1,8 @@
 /* Products of many groups of rows, each group with a matrix of its own. Rows are read and written in place,
  * and a group's matrix stays in the cache. The work is divided into pieces of equal cost, whatever the sizes
  * of the groups. */
-#include "grouped.h"
+#include "grouped_half.h"
 #include "half.h"
-#include "kernel/isa.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -16,12 +15,13 @@
 #    define FENCE() ((void)0)
 #endif
 
-ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype)
+static ct__run_rows *kernel_of(int isa, ct_dtype dtype)
 {
-    return ct__is_half(dtype) ? ct__grouped_half : ct__grouped_rows(isa, dtype);
+    return ct__is_half(dtype) ? ct__grouped_half : ct__group_code_of(isa, dtype)->run_rows;
 }
 
-size_t ct__grouped_scratch(const ct__grouped *q)
+/* Its bytes of scratch. */
+static size_t scratch_of(const ct__grouped *q)
 {
     return CT__GROUP_SCRATCH + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
 }
@@ -118,7 +118,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     bool alone = dev->threads < 2 || total <= CT__GROUP_ALONE / (row_work > 0 ? row_work : 1);
     int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CT__GROUP_CUTS;
     const size_t place_bytes = ct__aligned((size_t)(pieces + 1) * sizeof(place)),
-                 thread_bytes = ct__aligned(ct__grouped_scratch(q));
+                 thread_bytes = ct__aligned(scratch_of(q));
     sums s = { .bytes = q->D && pieces > 1 ? ct__aligned((size_t)(row_work * (size > 4 ? size : 4))) : 0 };
     size_t bytes = place_bytes + (size_t)threads * thread_bytes + 2 * (size_t)pieces * s.bytes;
     char *memory = ct__pool_get(dev, &bytes);
@@ -126,7 +126,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     place *from = (place *)(void *)memory;
     char *scratch = memory + place_bytes;
     s.data = scratch + (size_t)threads * thread_bytes;
-    ct__run_rows *run = ct__grouped_kernel(q->isa, q->dtype);
+    ct__run_rows *run = kernel_of(q->isa, q->dtype);
     for (int c = 0; c <= pieces; c++) from[c] = cut(q, ct__part(total, pieces, c));
     if (alone) {
         run_piece(q, run, from, 0, &s, scratch);

@@ -1,6 +1,6 @@
 /* Grouped products of bf16 and f16. Rows and parts of a matrix are converted to f32 in the cache and
  * multiplied by the f32 kernel; each result is rounded once. */
-#include "grouped.h"
+#include "grouped_half.h"
 #include "half.h"
 
 /* A part of the matrices (J x K) spans the whole inner extent. It is a range of C's columns forward, and of
@@ -65,7 +65,7 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
                       .out = q->out ? r->y : NULL,
                       .dtype = CT_F32,
                       .isa = q->isa };
-    ct__run_rows *run = ct__grouped_rows(q->isa, CT_F32);
+    ct__run_rows *run = ct__group_code_f32(q->isa)->run_rows;
     const int64_t first = q->G ? at * q->K : at; /* offset of the part in a matrix */
     void *panel = (char *)r + ct__grouped_half_scratch(q);
     if (q->C)

@@ -1,6 +1,6 @@
 /* Vector code: products of scattered rows. A tile of at most CT__GROUP_TILE rows by ACROSS vectors is held in
  * registers. */
-#include "grouped.h"
+#include "grouped_tile.h"
 #include "kernel/vector.h"
 
 /* What to prefetch. Rows are scattered, so the hardware's prefetcher cannot predict them. */
@@ -200,7 +200,7 @@ static void add_outer(int64_t rows, const T *const *a, const T *const *g, int64_
     }
 }
 
-/* As ct__run_rows (grouped.h). */
+/* As ct__run_rows (grouped_tile.h). */
 static void run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D_, void *panel_)
 {
     const T *C = q->C ? (const T *)q->C + m * q->J * q->K : NULL, *a[CT__GROUP_ROWS], *g[CT__GROUP_ROWS],

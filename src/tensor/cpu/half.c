@@ -1,16 +1,16 @@
-/* Converts rows and tiles between bf16 or f16 and f32. */
+#include "half.h"
 #include "half_rows.h"
-
-static const ct__half_rows *const rows_of[CT__ISA_COUNT] = CT__EACH_ISA(ct__half_rows, f32);
 
 void ct__widen(int isa, ct_dtype from, int64_t n, const uint16_t *x, float *y)
 {
-    (from == CT_F16 ? rows_of[isa]->widen_f16 : rows_of[isa]->widen_bf16)(n, x, y);
+    const ct__half_rows *rows = ct__half_rows_f32(isa);
+    (from == CT_F16 ? rows->widen_f16 : rows->widen_bf16)(n, x, y);
 }
 
 void ct__narrow(int isa, ct_dtype to, int64_t n, const float *x, uint16_t *y)
 {
-    (to == CT_F16 ? rows_of[isa]->narrow_f16 : rows_of[isa]->narrow_bf16)(n, x, y);
+    const ct__half_rows *rows = ct__half_rows_f32(isa);
+    (to == CT_F16 ? rows->narrow_f16 : rows->narrow_bf16)(n, x, y);
 }
 
 void ct__widen_tile(int isa, ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs,

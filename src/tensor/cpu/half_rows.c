@@ -3,6 +3,7 @@
  * BF16 are not used, because they flush subnormals to zero. */
 #include "half_rows.h"
 #include "kernel/vector.h"
+#include "tensor/half.h"
 
 #define ROW(name, I, O, convert)                                    \
     static void name(int64_t n, const I *restrict x, O *restrict y) \

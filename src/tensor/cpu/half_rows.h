@@ -2,7 +2,6 @@
 #ifndef CT_TENSOR_CPU_HALF_ROWS_H
 #define CT_TENSOR_CPU_HALF_ROWS_H
 
-#include "half.h"
 #include "kernel/isa.h"
 
 typedef struct ct__half_rows {
@@ -11,6 +10,6 @@ typedef struct ct__half_rows {
     void (*narrow_bf16)(int64_t n, const float *x, uint16_t *y),
         (*narrow_f16)(int64_t n, const float *x, uint16_t *y);
 } ct__half_rows;
-CT__VARIANTS(ct__half_rows, ct__half_rows);
+CT__VARIANTS_OF(ct__half_rows, f32)
 
 #endif

@@ -3,28 +3,27 @@
  * substitution, never by multiplication with an inverse that is at hand (docs/ops/inverse.md). For one large
  * matrix the threads share the columns of N and the rows of A⁻¹. */
 #include "inverse.h"
+#include "sweep.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-#include "batch.h"
-
 /* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
 /* Replaces the upper triangle of a by R: R12 = R11⁻ᵀ A12, A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing
  * minor, or 0. */
-static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *work)
+static int64_t factor(const ct__microkernels *kernels, void *a, int64_t ld, int64_t n, void *work)
 {
-    const ct_dtype t = kit->dtype;
-    if (n <= CT__TILE) return kit->cholesky(a, ld, n);
+    const ct_dtype t = kernels->dtype;
+    if (n <= CT__TILE) return kernels->cholesky(a, ld, n);
     const int64_t h = ct__half(n), r = n - h;
-    int64_t failed = factor(kit, a, ld, h, work);
+    int64_t failed = factor(kernels, a, ld, h, work);
     if (failed) return failed;
     void *r12 = ct__ij(a, t, ld, 0, h), *a22 = ct__ij(a, t, ld, h, h);
-    ct__substitute(kit, true, false, h, a, 1, ld, r12, ld, r, work);
-    ct__multiply(kit, CT__OUT_UPPER, 'T', 'N', r, r, h, -1, r12, ld, r12, ld, 1, a22, ld, work);
-    failed = factor(kit, a22, ld, r, work);
+    ct__substitute(kernels, true, false, h, a, 1, ld, r12, ld, r, work);
+    ct__multiply(kernels, CT__OUT_UPPER, 'T', 'N', r, r, h, -1, r12, ld, r12, ld, 1, a22, ld, work);
+    failed = factor(kernels, a22, ld, r, work);
     return failed ? h + failed : 0;
 }
 
@@ -43,7 +42,7 @@ static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int
         for (int64_t r = 0; r < rows; r++)
             memcpy(ct__ij(across, job->dtype, o->rs, r, 0), ct__ij(panel, job->dtype, ld, r, 0),
                    (size_t)(i + rows) * ct_dtype_size(job->dtype));
-        job->kit->transpose(rows, i + rows, panel, ld, down, o->rs);
+        job->kernels->transpose(rows, i + rows, panel, ld, down, o->rs);
     } else {
         ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, across, o->rs, o->cs);
         ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, down, o->cs, o->rs);
@@ -63,8 +62,8 @@ static void load_upper(const ct__job *job, const void *from, void *a, int64_t ld
     else if (x->cs == 1)
         for (int64_t i = 0; i < n; i += CT__TILE) {
             const int64_t rows = ct__min(n - i, CT__TILE);
-            job->kit->transpose(rows, i + rows, ct__at(from, t, i * x->rs), x->rs, ct__ij(a, t, lda, 0, i),
-                                lda);
+            job->kernels->transpose(rows, i + rows, ct__at(from, t, i * x->rs), x->rs,
+                                    ct__ij(a, t, lda, 0, i), lda);
         }
     else
         ct__copy_matrix(job->dev, t, n, n, from, x->cs, x->rs, a, lda, 1);
@@ -103,25 +102,25 @@ static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    const ct__kit *kit = job->kit;
+    const ct__microkernels *kernels = job->kernels;
     const bool diagonal = ct__is_diagonal(&job->m[job->n - 1]);
     void *out = data[job->n - 1], *root = job->n == 3 ? data[1] : NULL;
     void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0);
     load_upper(job, data[0], a, ld);
-    const int64_t failed = factor(kit, a, ld, n, work);
+    const int64_t failed = factor(kernels, a, ld, n, work);
     if (failed) {
         for (int k = 1; k < job->n; k++) ct__fill_nan(job, k, data);
         return failed;
     }
-    ct__invert_triangle(kit, false, false, a, ld, 1, m, ld, n, work);
+    ct__invert_triangle(kernels, false, false, a, ld, 1, m, ld, n, work);
     for (int64_t i = 0; i < n && diagonal; i++) put_diagonal(job, m, ld, i, out);
     if (diagonal && !root) return 0;
     if (root && !diagonal) {
-        kit->transpose(n, n, m, ld, a, ld);
+        kernels->transpose(n, n, m, ld, a, ld);
         put_root(t, a, ld, n, root);
     }
-    ct__multiply(kit, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m, ld, 0,
-                 a, ld, work);
+    ct__multiply(kernels, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m,
+                 ld, 0, a, ld, work);
     if (diagonal)
         put_root(t, a, ld, n, root);
     else
@@ -156,7 +155,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
             const int64_t i = (blocks - 1 - k) * STEP, end = ct__min(n, i + STEP);
             void *x = ct__ij(m, t, ld, 0, i);
             ct__set_identity(t, end, end - i, x, ld);
-            ct__substitute(job->kit, false, false, end, a, 1, ld, x, ld, end - i, own);
+            ct__substitute(job->kernels, false, false, end, a, 1, ld, x, ld, end - i, own);
         }
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < (diagonal ? n : 0); i++) put_diagonal(job, m, ld, i, data[1]);
@@ -164,7 +163,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
         for (int64_t k = diagonal ? blocks : 0; k < blocks;
              k++) { /* rows of N Nᵀ; there N is zero before column `first` */
             const int64_t first = (blocks - 1 - k) * STEP, end = ct__min(n, first + STEP);
-            ct__multiply(job->kit, 0, 'N', 'T', end - first, end, n - first, 1,
+            ct__multiply(job->kernels, 0, 'N', 'T', end - first, end, n - first, 1,
                          ct__ij(m, t, ld, first, first), ld, ct__ij(m, t, ld, 0, first), ld, 0,
                          ct__ij(a, t, ld, first, 0), ld, own);
             for (int64_t i = first; i < end; i += CT__TILE)

@@ -18,7 +18,7 @@ static void multiply(const ct__job *job, char ta, char tb, int64_t n, int alpha,
                      const void *b, int64_t ldb, void *c, int64_t ldc, void *work)
 {
     if (job->serial)
-        ct__multiply(job->kit, 0, ta, tb, n, n, n, alpha, a, lda, b, ldb, 0, c, ldc, work);
+        ct__multiply(job->kernels, 0, ta, tb, n, n, n, alpha, a, lda, b, ldb, 0, c, ldc, work);
     else
         blas_gemm(job->dtype, tb, ta, (int)n, (int)n, (int)n, alpha, b, (int)ldb, a, (int)lda, 0, c,
                   (int)ldc);
@@ -80,11 +80,12 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     if (ct__is_diagonal(g)) {
         scale_rows(job, data[1], data[0], p->ld, h, ld);
     } else {
-        job->kit->symmetric_part(false, n, data[1], g->ld, s, ld);
+        job->kernels->symmetric_part(false, n, data[1], g->ld, s, ld);
         multiply(job, 'N', 'N', n, 1, s, ld, data[0], p->ld, h, ld, work);
     }
     if (job->serial)
-        ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, data[0], p->ld, h, ld, 0, s, ld, work);
+        ct__multiply(job->kernels, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, data[0], p->ld, h, ld, 0, s, ld,
+                     work);
     for (int64_t i = 0; i < n && !job->serial; i += CT__BAR_ROWS) {
         const int rows = (int)ct__min(n - i, CT__BAR_ROWS);
         blas_gemm(t, 'N', 'N', (int)i + rows, rows, (int)n, -1, h, (int)ld, ct__ij(data[0], t, p->ld, i, 0),
@@ -131,7 +132,7 @@ static int64_t diagonal_root_bar_member(const ct__job *job, void *const *data)
     load_root(t, data[0], n, x, ld);
     ct__put_symmetric(&inverse, x, ld, p);
     scale_rows(job, data[1], p, ld, h, ld);
-    ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, p, ld, h, ld, 0, x, ld, work);
+    ct__multiply(job->kernels, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, p, ld, h, ld, 0, x, ld, work);
     ct__put_symmetric(job, x, ld, data[2]);
     return 0;
 }
@@ -147,15 +148,18 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     void *work = data[3], *m = (char *)work + ct__product_work(t, n), *x = ct__ij(m, t, ld, n, 0),
          *y = ct__ij(x, t, ld, n, 0);
     load_root(t, data[0], n, m, ld);
-    job->kit->symmetric_part(true, n, data[1], job->m[1].ld, x, ld);
+    job->kernels->symmetric_part(true, n, data[1], job->m[1].ld, x, ld);
     halve(t, n, x, ld, false);
-    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld, work); /* Y = M T         */
-    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld, work); /* X = Y Mᵀ + M Yᵀ */
-    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, m, ld, y, ld, 1, x, ld, work);
+    ct__multiply(job->kernels, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld,
+                 work); /* Y = M T         */
+    ct__multiply(job->kernels, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld,
+                 work); /* X = Y Mᵀ + M Yᵀ */
+    ct__multiply(job->kernels, OUTER, 'N', 'T', n, n, n, 1, m, ld, y, ld, 1, x, ld, work);
     halve(t, n, x, ld, true);
-    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work); /* Y = X M */
-    ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, m, ld, y, ld, 0, x, ld, work); /* X = -Mᵀ Y - Yᵀ M */
-    ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, y, ld, m, ld, 1, x, ld, work);
+    ct__multiply(job->kernels, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work); /* Y = X M */
+    ct__multiply(job->kernels, INNER, 'T', 'N', n, n, n, -1, m, ld, y, ld, 0, x, ld,
+                 work); /* X = -Mᵀ Y - Yᵀ M */
+    ct__multiply(job->kernels, INNER, 'T', 'N', n, n, n, -1, y, ld, m, ld, 1, x, ld, work);
     ct__put_symmetric(job, x, ld, data[2]);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* LU with partial pivoting, and inverses and determinants by it. */
-#include "batch.h"
 #include "inverse.h"
 #include "kernel/vmath.h"
+#include "lu_factor.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,7 +57,7 @@ static void load(const ct__job *job, const void *from, bool transposed, void *a,
     const ct__matrix *x = &job->m[0];
     const int64_t n = x->rows, rs = transposed ? x->cs : x->rs, cs = transposed ? x->rs : x->cs;
     if (rs == 1 && cs != 1)
-        job->kit->transpose(n, n, from, cs, a, ld);
+        job->kernels->transpose(n, n, from, cs, a, ld);
     else
         ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
 }
@@ -70,7 +70,7 @@ static int64_t factor(const ct__job *job, const void *from, bool transposed, voi
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     load(job, from, transposed, a, ld);
     if (job->serial)
-        ct__lu(job->kit, a, ld, n, order, columns, work);
+        ct__lu(job->kernels, a, ld, n, order, columns, work);
     else
         lapack_lu(job->dtype, (int)n, a, (int)ld, columns, order);
     return fault(job->dtype, n, a, ld);
@@ -107,7 +107,7 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     if (failed)
         ct__fill_nan(job, 1, data);
     else if (rs == 1)
-        job->kit->transpose(n, n, a, ld, data[1], cs);
+        job->kernels->transpose(n, n, a, ld, data[1], cs);
     else
         ct__copy_matrix(job->dev, t, n, n, a, ld, 1, data[1], rs, cs);
     return failed;
@@ -138,8 +138,8 @@ static void put_diagonal(const ct__job *job, const void *a, void *v, void *m, co
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    ct__invert_triangle(job->kit, false, false, a, ld, 1, m, ld, n, work);
-    ct__invert_triangle(job->kit, false, true, a, 1, ld, v, ld, n, work);
+    ct__invert_triangle(job->kernels, false, false, a, ld, 1, m, ld, n, work);
+    ct__invert_triangle(job->kernels, false, true, a, 1, ld, v, ld, n, work);
     for (int64_t i = 0; i < n; i++) {
         const int64_t j = order[i], k = ct__max(i, j);
         ct__set(t, out, j * o->rs, ct__dot(t, n - k, ct__ij(v, t, ld, i, k), ct__ij(m, t, ld, j, k)));
@@ -164,9 +164,9 @@ static int64_t getri_member(const ct__job *job, void *const *data)
         put_diagonal(job, a, v, m, order, work, data[1]);
         return 0;
     }
-    ct__invert_triangle(job->kit, true, false, a, 1, ld, m, ld, n, work);
-    ct__invert_triangle(job->kit, true, true, a, ld, 1, v, ld, n, work);
-    ct__multiply(job->kit, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld,
+    ct__invert_triangle(job->kernels, true, false, a, 1, ld, m, ld, n, work);
+    ct__invert_triangle(job->kernels, true, true, a, ld, 1, v, ld, n, work);
+    ct__multiply(job->kernels, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld,
                  work);
     for (int64_t i = 0; i < n; i++)
         put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));

@@ -3,17 +3,10 @@
 #include "half.h"
 #include "map_rows.h"
 
-/* The kernels for a dtype; those of f32 serve bf16 and f16, too. */
-static const ct__maps *table_of(int isa, ct_dtype dtype)
-{
-    static const ct__maps *const tables[][CT__ISA_COUNT] = CT__EACH(ct__maps);
-    return tables[dtype == CT_F64 ? 0 : 1][isa];
-}
-
 void ct__vector_exp(int isa, int64_t n, double *x)
 {
     static const int64_t step[] = { 1, 1 };
-    table_of(isa, CT_F64)->value1[CT_MAP_exp](1, n, (void *const[]){ x, x }, step, step, NULL);
+    ct__maps_of(isa, CT_F64)->value1[CT_MAP_exp](1, n, (void *const[]){ x, x }, step, step, NULL);
 }
 
 /* -- half precision -------------------------------------------------------------------------------------- */
@@ -61,7 +54,7 @@ static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel 
 
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const ct__maps *t = table_of(dev->isa, out->dtype);
+    const ct__maps *t = ct__maps_of(dev->isa, out->dtype);
     return run(dev, 2, (const ct_view *[]){ out, x }, t->any_value[f] ? t->any_value[f] : t->value1[f], p,
                CT__MAP_GRAIN);
 }
@@ -69,7 +62,7 @@ ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_vi
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                            const ct_view *g, ct_view *out)
 {
-    const ct__maps *t = table_of(dev->isa, out->dtype);
+    const ct__maps *t = ct__maps_of(dev->isa, out->dtype);
     return run(dev, 4, (const ct_view *[]){ out, x, y, g }, t->any_bar[f] ? t->any_bar[f] : t->bar1[f], p,
                CT__MAP_GRAIN);
 }
@@ -77,12 +70,12 @@ ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const c
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, a, b };
-    return run(dev, 3, t, table_of(CT__ISA_BASE, out->dtype)->value2[f], NULL, CT__GRAIN);
+    return run(dev, 3, t, ct__maps_of(CT__ISA_BASE, out->dtype)->value2[f], NULL, CT__GRAIN);
 }
 
 ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, a, b, g };
-    return run(dev, 4, t, table_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, CT__GRAIN);
+    return run(dev, 4, t, ct__maps_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, CT__GRAIN);
 }

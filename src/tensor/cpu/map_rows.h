@@ -10,6 +10,6 @@ typedef struct ct__maps {
     ct__kernel value1[CT_MAP1_COUNT], bar1[CT_MAP1_COUNT], value2[CT_MAP2_COUNT], bar2[CT_MAP2_COUNT][2],
         any_value[CT_MAP1_COUNT], any_bar[CT_MAP1_COUNT];
 } ct__maps;
-CT__VARIANTS(ct__maps, ct__maps);
+CT__VARIANTS(ct__maps)
 
 #endif

@@ -16,6 +16,7 @@
  * The panel W is packed in slivers. A sliver has as many rows as a register tile is wide, and stores one
  * pivot's numbers contiguously. The product reads both of its operands in this form. */
 #include "sweep.h"
+#include "sweep_run.h"
 
 static ct__layout layout_of(int64_t n, const ct_view *A)
 {
@@ -32,23 +33,18 @@ static ct__sweep problem_of(const ct_device *dev, ct__layout A, bool inverse, do
     return (ct__sweep){ A, inverse, tolerance, data, z, diagonal, columns, parts, ct__team(dev, parts) };
 }
 
-static const ct__sweep_code *code_of(const ct_device *dev, ct_dtype dtype)
-{
-    static const ct__sweep_code *const all[][CT__ISA_COUNT] = CT__EACH(ct__sweep_code);
-    return all[dtype][dev->isa];
-}
-
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *A,
                                ct_view *z, ct_view *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
     const ct__sweep t =
         problem_of(dev, layout_of(n, A), inverse, tolerance, A->data, z->data, z->dim[1], diagonal->data);
-    size_t bytes = code_of(dev, A->dtype)->memory(&t);
+    const ct__sweep_code *code = ct__sweep_code_of(dev->isa, A->dtype);
+    size_t bytes = code->memory(&t);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
     const ct__stopwatch begin = ct__pace_begin(t.team);
-    const int64_t failed = code_of(dev, A->dtype)->run(&t, memory);
+    const int64_t failed = code->run(&t, memory);
     ct__pace_end(dev, &begin);
     ct__pool_put(dev, memory, bytes);
     if (failed && failure && !failure->set) ct__failure_set(failure, 0, failed, "leading minor %lld", NULL);
@@ -60,14 +56,16 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld)
 {
     const ct__sweep t = problem_of(dev, (ct__layout){ .n = n, .ld = ld }, false, 0, NULL, NULL, 1, NULL);
-    return code_of(dev, dtype)->memory(&t) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
+    return ct__sweep_code_of(dev->isa, dtype)->memory(&t) +
+           2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
 }
 
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
 {
     ct__sweep t = problem_of(dev, (ct__layout){ .n = n, .ld = ld }, false, 0, a, NULL, 1, NULL);
-    t.z = (char *)memory + code_of(dev, dtype)->memory(&t);
+    const ct__sweep_code *code = ct__sweep_code_of(dev->isa, dtype);
+    t.z = (char *)memory + code->memory(&t);
     t.diagonal = ct__at(t.z, dtype, n + CT__ALIGNMENT);
     memset(t.z, 0, (size_t)n * ct_dtype_size(dtype));
-    return code_of(dev, dtype)->run(&t, memory);
+    return code->run(&t, memory);
 }

@@ -1,31 +1,12 @@
-/* Shared by the files of the sweep: one problem, and the vector code that computes it. */
+/* The sweep of a square matrix. */
 #ifndef CT_TENSOR_CPU_SWEEP_H
 #define CT_TENSOR_CPU_SWEEP_H
 
-#include "cpu.h"
-#include "kernel/isa.h"
+#include "tensor/internal.h"
 
-/* Where element {p, q} of the symmetric matrix lies: at row_offset(p) + q if p < n1 and p <= q (the first
- * part) or if n1 <= q <= p (the second part). In rectangular full packed format (op.h) the two parts share a
- * rectangle. A square matrix has n1 = 0, and its lower triangle is the second part. */
-typedef struct ct__layout {
-    int64_t n, n1, ld;
-    int64_t column, row; /* the first column of the first part, the first row of the second */
-} ct__layout;
-
-typedef struct ct__sweep {
-    ct__layout A;
-    bool inverse;
-    double tolerance;
-    void *data, *z, *diagonal;
-    int64_t columns; /* of z */
-    int parts, team;
-} ct__sweep;
-
-typedef struct ct__sweep_code {
-    size_t (*memory)(const ct__sweep *);             /* bytes that run needs */
-    int64_t (*run)(const ct__sweep *, char *memory); /* returns the failing minor, or 0 */
-} ct__sweep_code;
-CT__VARIANTS(ct__sweep_code, ct__sweep_code);
+/* Replaces the lower triangle of a (n x n, row-major) by its Cholesky factor, with all threads. Returns the
+ * failing minor, or 0. memory: ct__sweep_memory bytes. */
+int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
+size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 
 #endif

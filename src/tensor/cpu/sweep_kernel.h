@@ -1,7 +1,7 @@
 /* Vector code: the inner kernels of sweep.c. A register tile has HIGH rows of VECTORS vectors, WIDTH numbers.
  * Rows are contiguous, WIDTH apart, unless a leading dimension is given. */
 #include "kernel/factor.h"
-#include "kernel/substitute.h"
+#include "kernel/substitute_rows.h"
 
 #define VECTORS (L == 16 ? 2 : WIDE)
 #define WIDTH   (VECTORS * L)

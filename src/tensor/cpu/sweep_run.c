@@ -1,7 +1,7 @@
 /* Vector code: the whole sweep of sweep.c. */
+#include "sweep_run.h"
 #include "kernel/subnormals.h"
 #include "kernel/vector.h"
-#include "sweep.h"
 
 #include <omp.h>
 #include <stdatomic.h>

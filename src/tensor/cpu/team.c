@@ -1,5 +1,4 @@
 #include "team.h"
-#include "cpu.h"
 #include "kernel/config.h"
 #include "kernel/isa.h"
 

@@ -132,10 +132,10 @@ static int64_t substitute_member(const ct__job *job, void *const *data)
     for (int64_t j = 0; j < cols; j += most) {
         const int64_t some = ct__min(most, cols - j);
         void *from = ct__at(data[1], job->dtype, j * b->ld), *x = copied ? copy : data[1];
-        if (copied) job->kit->transpose(some, n, from, b->ld, x, ldx);
-        ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans == t->columns ? t->ld : 1,
+        if (copied) job->kernels->transpose(some, n, from, b->ld, x, ldx);
+        ct__substitute(job->kernels, lower, job->flags & CT_UNIT, n, data[0], trans == t->columns ? t->ld : 1,
                        trans == t->columns ? 1 : t->ld, x, ldx, some, work);
-        if (copied) job->kit->transpose(n, some, x, ldx, from, b->ld);
+        if (copied) job->kernels->transpose(n, some, x, ldx, from, b->ld);
     }
     return 0;
 }

@@ -51,8 +51,8 @@ static inline ct__check ct__new_check(ct__cuda *cuda, const char *what)
 }
 
 /* Queues a kernel that checks n places. */
-#define CT__RUN_CHECK(dev, name, kernel, n, ...)                                                         \
-    CT__RUN_BLOCKS(dev, name, kernel, ct__smaller(ct__divide_up(n, CT__BLOCK), CT__CHECKERS), CT__BLOCK, \
+#define CT__RUN_CHECK(dev, name, kernel, n, ...)                                                     \
+    CT__RUN_BLOCKS(dev, name, kernel, ct__min(ct__divide_up(n, CT__BLOCK), CT__CHECKERS), CT__BLOCK, \
                    ct__new_check(ct__cuda_of(dev), name), __VA_ARGS__)
 
 /* Whether to report nothing, because this block or an earlier check has already found a bad index. */

@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 
-#include "covariance.cuh"
+#include "covariance_walk.cuh"
 
 #include <float.h>
 

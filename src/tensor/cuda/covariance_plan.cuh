@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_CUDA_COVARIANCE_PLAN_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_PLAN_CUH
 
-#include "covariance.cuh"
+#include "covariance_walk.cuh"
 
 /* Takes `bytes` bytes, a multiple of 16, for each thread of a block. */
 template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
@@ -28,8 +28,8 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->tasks = p->row_tiles * p->pieces;
     const int64_t panel = (p->n + 384) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
                   each = p->global + params * number;
-    const int64_t blocks = each ? ct__smaller(panel / each, CT__COV_BLOCKS) : (int64_t)CT__COV_BLOCKS;
-    p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
+    const int64_t blocks = each ? ct__min(panel / each, CT__COV_BLOCKS) : (int64_t)CT__COV_BLOCKS;
+    p->blocks = ct__min(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
 /* Plans a part of the matrix of x and z (z NULL: the symmetric matrix of x). A thread gets room for the sums

@@ -166,7 +166,6 @@ struct ct__scratch {
 };
 
 static inline int64_t ct__divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline int64_t ct__smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Quotient of numbers >= 0. A 32-bit division is several times cheaper. */
 static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
@@ -176,7 +175,7 @@ static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
 
 static inline unsigned ct__grid(int64_t count)
 {
-    return (unsigned)ct__smaller(ct__divide_up(count, CT__BLOCK), CT__GRID);
+    return (unsigned)ct__min(ct__divide_up(count, CT__BLOCK), CT__GRID);
 }
 
 /* Threads for n items: a power of two, in whole warps, at most `most`. */

@@ -74,7 +74,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
     ct__formed f(b, b.m[2], ct__formed::ALL, ct__formed::ALL);
     const int64_t panels = ct__divide_up(count, PANEL);
     for (int64_t i = 0; i < panels && !b.status; i++) {
-        const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__smaller(count - j, PANEL);
+        const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__min(count - j, PANEL);
         reflect_panel(b, trans, ct__block(b, b.m[0], j, j, rows - j, w), ct__block(b, b.m[1], 0, j, 1, w),
                       ct__block(b, f.m, j, 0, rows - j, f.m.cols));
     }

@@ -107,9 +107,9 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     const int most = columns ? THREADS / CT__WARP : (int)THREADS;
     while (r.lanes < most && r.lanes * CT__REDUCE_FEW < r.inputs) r.lanes *= 2;
     r.lane_step = columns ? THREADS / r.lanes : 1; /* neighbouring threads read neighbours */
-    const int64_t pieces = ct__smaller(ct__divide_up(r.inputs, CT__REDUCE_RUN * r.lanes),
-                                       ct__divide_up(CT__REDUCE_GRID, r.outputs * r.lanes));
-    r.pieces = ct__smaller(pieces < 1 ? 1 : pieces, CT__REDUCE_PIECES);
+    const int64_t pieces = ct__min(ct__divide_up(r.inputs, CT__REDUCE_RUN * r.lanes),
+                                   ct__divide_up(CT__REDUCE_GRID, r.outputs * r.lanes));
+    r.pieces = ct__min(pieces < 1 ? 1 : pieces, CT__REDUCE_PIECES);
     r.piece = ct__divide_up(r.inputs, r.pieces);
     ct__scratch kept(dev, r.pieces > 1 ? r.pieces * r.outputs * (int64_t)sizeof(seen) : 0);
     if (!kept.data) return CT_ENOMEM;

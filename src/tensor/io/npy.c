@@ -1,7 +1,7 @@
 /* NumPy's .npy: reads arrays of any order and byte order, and writes them. */
 #include <cotangent/io.h>
 
-#include "npy.h"
+#include "npy_header.h"
 #include "tensor/internal.h"
 
 enum { CHUNK = 1 << 15 };

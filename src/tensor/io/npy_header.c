@@ -1,4 +1,4 @@
-#include "npy.h"
+#include "npy_header.h"
 
 #include "tensor/internal.h"
 

@@ -74,7 +74,7 @@ enum {
     CT__FEW = 256,
     CT__FEW_DEEP = 4096,
     CT__FEW_WORK = 200000,
-    /* The kit's product computes AᵀB if A and B have THIN_LEAST to THIN_DEEP rows, A has at least 2
+    /* The microkernels' product computes AᵀB if A and B have THIN_LEAST to THIN_DEEP rows, A has at least 2
      * THIN_LEAST and B at least 3 THIN_LEAST columns, and there are at least THIN_WORK multiplications. */
     CT__THIN_LEAST = 32,
     CT__THIN_DEEP = 256,

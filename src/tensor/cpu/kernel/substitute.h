@@ -1,45 +1,24 @@
-/* Vector code: substitution with a lower triangle. Blocks of HIGH rows and a few vectors of columns are held
- * in registers. No inverse of a block is used, so X is as accurate as column-by-column substitution. */
+/* Blocked algorithms on triangles, on one thread. Matrices are row-major, and leading dimensions count
+ * elements. `work` is a product's workspace (microkernels.h). */
+#ifndef CT_TENSOR_CPU_SUBSTITUTE_H
+#define CT_TENSOR_CPU_SUBSTITUTE_H
 
-/* The next HIGH rows of X (fewer at the end): x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
-typedef struct next_rows {
-    int64_t rows, depth;
-    const T *c, *done; /* c_rk is at c + r rs + k cs; x_k, already solved, at done + k ld */
-    int64_t rs, cs, ld;
-    int64_t own, own_cs;        /* c_rq is at c + own + r rs + q own_cs */
-    const T *inverse, *divisor; /* 1/c_rr and, if divisor is not NULL, c_rr; `step` apart */
-    int64_t step;
-    const T *b;
-    T *x; /* may be b */
-    int64_t ldx;
-} next_rows;
+#include "microkernels.h"
 
-CT__INLINE void substitute_rows(const int vectors, const next_rows *n)
-{
-    vec sum[HIGH * WIDE] = { 0 };
-    const vec zero = { 0 };
-    const T *l[HIGH];
-    UNROLL for (int r = 0; r < HIGH; r++) l[r] = n->c + (r < n->rows ? r : 0) * n->rs;
-    accumulate(HIGH, vectors, true, n->depth, l, n->cs, n->done, n->ld, sum);
-    UNROLL for (int r = 0; r < HIGH; r++)
-    {
-        if (r >= n->rows) break;
-        UNROLL for (int v = 0; v < vectors; v++) sum[r * vectors + v] -= LOAD(n->b + r * n->ldx + v * L);
-    }
-    UNROLL for (int r = 0; r < HIGH; r++)
-    {
-        if (r >= n->rows) break;
-        const vec f = zero - n->inverse[r * n->step];
-        vec *own = sum + r * vectors;
-        UNROLL for (int v = 0; v < vectors; v++)
-        {
-            own[v] = n->divisor ? -own[v] / n->divisor[r * n->step] : own[v] * f;
-            VEC(n->x + r * n->ldx + v * L) = own[v];
-        }
-        UNROLL for (int q = r + 1; q < HIGH; q++)
-        {
-            const vec s = l[q][n->own + r * n->own_cs] - zero;
-            UNROLL for (int v = 0; v < vectors; v++) ADD_PRODUCT(sum[q * vectors + v], s, own[v]);
-        }
-    }
-}
+/* Where a triangle is split in two, at a tile's border. */
+static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
+
+/* X = M⁻¹ X in place, X n x cols. M is a triangle with strides rs and cs, one of which is 1. With `unit` its
+ * diagonal counts as ones. Nothing else of M is read. */
+void ct__substitute(const ct__microkernels *kernels, bool lower, bool unit, int64_t n, const void *m,
+                    int64_t rs, int64_t cs, void *x, int64_t ldx, int64_t cols, void *work);
+
+/* m = T⁻¹, n x n, for the triangle T of a, with strides and `unit` as above. In m's diagonal tiles the other
+ * triangle becomes zero. */
+void ct__invert_triangle(const ct__microkernels *kernels, bool lower, bool unit, const void *a, int64_t rs,
+                         int64_t cs, void *m, int64_t ld, int64_t n, void *work);
+
+/* x = the last `cols` columns of the n x n identity */
+void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t ld);
+
+#endif

@@ -1,10 +1,10 @@
-/* Vector code: implements kit.h. */
-#include "kit.h"
+/* Vector code: implements microkernels.h. */
+#include "microkernels.h"
 #include "vector.h"
 
 #include "factor.h"
 #include "multiply.h"
-#include "substitute.h"
+#include "substitute_rows.h"
 
 static void substitute(const void *c_, int64_t rs, int64_t cs, int64_t n, bool unit, void *x_, int64_t ldx,
                        int64_t cols)
@@ -128,7 +128,7 @@ static void symmetric_part(bool lower, int64_t n, const void *g_, int64_t ldg, v
             s[j * lds + i] = s[i * lds + j] = (T)0.5 * (g[i * ldg + j] + g[j * ldg + i]);
 }
 
-const ct__kit NAME(ct__kit) = {
+const ct__microkernels NAME(ct__microkernels) = {
     .dtype = F64 ? CT_F64 : CT_F32,
     .product = product,
     .substitute = substitute,

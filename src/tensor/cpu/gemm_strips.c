@@ -1,22 +1,12 @@
-/* The kernels of grouped products in f64 and f32, and plain products of few rows by the same kernels. */
-#include "grouped.h"
+#include "gemm_strips.h"
+#include "grouped_tile.h"
 
 #include <omp.h>
-
-static const ct__group_code *code_of(int isa, ct_dtype dtype)
-{
-    static const ct__group_code *const all[][CT__ISA_COUNT] = CT__EACH(ct__group_code);
-    return all[dtype][isa];
-}
-
-ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype) { return code_of(isa, dtype)->run_rows; }
-
-/* -- plain products of few rows -------------------------------------------------------------------------- */
 
 ct_status ct__strips_run(const ct__job *job)
 {
     ct_device *dev = job->dev;
-    const ct__group_code *code = code_of(dev->isa, job->dtype);
+    const ct__group_code *code = ct__group_code_of(dev->isa, job->dtype);
     const int64_t all = job->m[2].cols, most = (all + CT__GROUP_STRIP - 1) / CT__GROUP_STRIP;
     const int64_t strips = job->members % dev->threads ? ct__min(most, dev->threads) : 1;
     const int64_t columns = (most + strips - 1) / strips * CT__GROUP_STRIP, work = job->members * strips;

@@ -5,8 +5,8 @@
  * neighbouring threads, and 16 bytes of columns at a time, so that one read of a node, a weight or a
  * coordinate serves several pairs. The program and the points are read from global memory through the
  * first-level cache. Node values and sums of a thread are in shared memory as far as it has room. */
-#ifndef CT_TENSOR_CUDA_COVARIANCE_CUH
-#define CT_TENSOR_CUDA_COVARIANCE_CUH
+#ifndef CT_TENSOR_CUDA_COVARIANCE_WALK_CUH
+#define CT_TENSOR_CUDA_COVARIANCE_WALK_CUH
 
 #include "cuda.h"
 

@@ -1,7 +1,6 @@
-/* Shared by the files of covariance matrices: one problem, and the functions that vector code computes it
- * with. */
-#ifndef CT_TENSOR_CPU_COVARIANCE_H
-#define CT_TENSOR_CPU_COVARIANCE_H
+/* A covariance matrix, or gradients of one, and the vector code that computes them. */
+#ifndef CT_TENSOR_CPU_COVARIANCE_RUN_H
+#define CT_TENSOR_CPU_COVARIANCE_RUN_H
 
 #include "cpu.h"
 #include "kernel/isa.h"
@@ -43,7 +42,7 @@ typedef struct ct__cov_code {
     void (*forward)(ct__cov_problem *, char *block), (*backward)(ct__cov_problem *, char *block);
     void (*gaussians)(ct__cov_problem *, int threads);
 } ct__cov_code;
-CT__VARIANTS(ct__cov_code, ct__cov_code);
+CT__VARIANTS(ct__cov_code)
 
 /* Whether a node computes distances from products, in numbers of that size. */
 static inline bool ct__cov_by_products(const ct_cov_node *n, size_t size)

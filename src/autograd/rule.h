@@ -1,7 +1,7 @@
 /* A reverse sweep, shared by the walk (sweep.c), the functions that rules call (rule.c) and ct_give_in_bar
  * (ops/give.c). */
-#ifndef CT_AUTOGRAD_SWEEP_H
-#define CT_AUTOGRAD_SWEEP_H
+#ifndef CT_AUTOGRAD_RULE_H
+#define CT_AUTOGRAD_RULE_H
 
 #include "internal.h"
 

@@ -1,6 +1,6 @@
-/* Grouped products: their description, and the kernels for rows of one group. */
-#ifndef CT_TENSOR_CPU_GROUPED_H
-#define CT_TENSOR_CPU_GROUPED_H
+/* Grouped products, and the vector code that computes rows of one group. */
+#ifndef CT_TENSOR_CPU_GROUPED_TILE_H
+#define CT_TENSOR_CPU_GROUPED_TILE_H
 
 #include "batch.h"
 #include "kernel/isa.h"
@@ -33,27 +33,12 @@ enum {
 };
 
 /* The vector code for f64 and f32: ct__run_rows, and C = A B (+ C) of one member for columns [from, from +
- * columns) of B and C (ct__strips_run). */
+ * columns) of B and C. */
 typedef struct ct__group_code {
     ct__run_rows *run_rows;
     void (*run_strip)(const ct__job *job, const void *A, const void *B, void *C, int64_t from,
                       int64_t columns, void *scratch);
 } ct__group_code;
-CT__VARIANTS(ct__group_code, ct__group_code);
-
-/* grouped_rows.c: the kernel for f64 or f32 and an instruction set. */
-ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype);
-
-/* The kernel for a dtype and an instruction set, and the bytes of scratch that it needs. */
-ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype);
-size_t ct__grouped_scratch(const ct__grouped *q);
-
-/* C = A B or C += A B for all members, by the same kernels. Requires f64 or f32, alpha = 1, beta 0 or 1,
- * contiguous rows in A and C, and a unit stride in B. */
-ct_status ct__strips_run(const ct__job *job);
-
-/* grouped_half.c: the kernel for bf16 and f16, and the bytes of scratch that it adds. */
-ct__run_rows ct__grouped_half;
-size_t ct__grouped_half_scratch(const ct__grouped *q);
+CT__VARIANTS(ct__group_code)
 
 #endif

@@ -1,8 +1,8 @@
 /* The building blocks of blocked algorithms: products, and operations on one tile, on one thread, compiled
  * for each type and instruction set. Matrices are row-major and triangles lower, unless stated. Leading
  * dimensions count elements. */
-#ifndef CT_TENSOR_CPU_KIT_H
-#define CT_TENSOR_CPU_KIT_H
+#ifndef CT_TENSOR_CPU_MICROKERNELS_H
+#define CT_TENSOR_CPU_MICROKERNELS_H
 
 #include "../cpu.h"
 #include "config.h"
@@ -29,7 +29,7 @@ typedef struct ct__product {
     int64_t ldc;
 } ct__product;
 
-typedef struct ct__kit {
+typedef struct ct__microkernels {
     ct_dtype dtype;
 
     /* C = ± A B, or added to C. If A is a triangle, its tiles (CT__TILE) on the diagonal must hold zeros in
@@ -58,35 +58,39 @@ typedef struct ct__kit {
 
     /* s = ½(g + gᵀ), n x n. With `lower` only the tiles on and below the diagonal. */
     void (*symmetric_part)(bool lower, int64_t n, const void *g, int64_t ldg, void *s, int64_t lds);
-} ct__kit;
-CT__VARIANTS(ct__kit, ct__kit);
+} ct__microkernels;
+CT__VARIANTS(ct__microkernels)
 
-/* The kit of an instruction set (isa.h) for f64, or for f32 with any other dtype. */
-const ct__kit *ct__kit_of(int isa, ct_dtype dtype);
-
-size_t ct__product_work(ct_dtype dtype, int64_t extent);
+/* The workspace of a product: the packed panels of B, whose rows have up to CT__PANEL_ROW bytes and of which
+ * the last is padded, and CT__STRIPS strips of HIGH rows of A. A multiple of 64. */
+static inline size_t ct__product_work(ct_dtype dtype, int64_t extent)
+{
+    const int64_t size = (int64_t)ct_dtype_size(dtype), width = CT__PANEL_ROW / size;
+    const int64_t panels = ct__min(extent, CT__DEPTH) * ct__min(extent + width, CT__PANELS * width);
+    return ct__aligned((size_t)((panels + 8 * CT__STRIPS * CT__DEPTH) * size));
+}
 
 /* C = alpha op(A) op(B) + beta C for row-major matrices, m x k times k x n. op is 'N' or 'T', alpha 1 or -1,
  * beta 0 or 1. */
-static inline void ct__multiply(const ct__kit *kit, unsigned parts, char ta, char tb, int64_t m, int64_t n,
-                                int64_t k, int alpha, const void *a, int64_t lda, const void *b, int64_t ldb,
-                                int beta, void *c, int64_t ldc, void *work)
+static inline void ct__multiply(const ct__microkernels *kernels, unsigned parts, char ta, char tb, int64_t m,
+                                int64_t n, int64_t k, int alpha, const void *a, int64_t lda, const void *b,
+                                int64_t ldb, int beta, void *c, int64_t ldc, void *work)
 {
-    kit->product(&(ct__product){ .parts = parts,
-                                 .minus = alpha < 0,
-                                 .add = beta,
-                                 .m = m,
-                                 .n = n,
-                                 .k = k,
-                                 .a = a,
-                                 .a_rs = ta == 'T' ? 1 : lda,
-                                 .a_cs = ta == 'T' ? lda : 1,
-                                 .b = b,
-                                 .b_rs = tb == 'T' ? 1 : ldb,
-                                 .b_cs = tb == 'T' ? ldb : 1,
-                                 .c = c,
-                                 .ldc = ldc },
-                 work);
+    kernels->product(&(ct__product){ .parts = parts,
+                                     .minus = alpha < 0,
+                                     .add = beta,
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .a = a,
+                                     .a_rs = ta == 'T' ? 1 : lda,
+                                     .a_cs = ta == 'T' ? lda : 1,
+                                     .b = b,
+                                     .b_rs = tb == 'T' ? 1 : ldb,
+                                     .b_cs = tb == 'T' ? ldb : 1,
+                                     .c = c,
+                                     .ldc = ldc },
+                     work);
 }
 
 #endif

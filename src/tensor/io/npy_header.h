@@ -1,7 +1,7 @@
 /* The header of NumPy's .npy: "\x93NUMPY", version, length of the dict, the dict (descr, fortran_order and
  * shape, padded with spaces to a multiple of 64 bytes); the elements follow. */
-#ifndef CT_TENSOR_NPY_H
-#define CT_TENSOR_NPY_H
+#ifndef CT_TENSOR_NPY_HEADER_H
+#define CT_TENSOR_NPY_HEADER_H
 
 #include <cotangent/view.h>
 
