@@ -1,5 +1,5 @@
-/* Coregionalised outputs: one model of pairs (x, output). Its last column is the output's code. It has a row for each
- * value present, first those of output 0, then those of output 1, ... */
+/* Coregionalised outputs: one model of pairs (x, output). Its last column is the output's code. It has a row
+ * for each value present, first those of output 0, then those of output 1, ... */
 #include "joint.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* Models over a communicator of threads, each with a device and a view of it of its own, beside a model of one process:
- * the same numbers and the same failures. The threads exchange messages as transport.h says, without MPI. */
+/* Models over a communicator of threads, each with a device and a view of it of its own, beside a model of
+ * one process: the same numbers and the same failures. The threads exchange messages as transport.h says,
+ * without MPI. */
 #include "gp_support.h"
 
 #include "gp/comm/comm.h"
