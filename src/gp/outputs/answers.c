@@ -37,14 +37,6 @@ ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int
     return s;
 }
 
-double ct__answers_log_units(const ct_outputs *o, const ct__answers *a)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < a->n * a->p; i++)
-        if (!isnan(a->y[i])) sum += log(o->scale[i % a->p]);
-    return sum;
-}
-
 void ct__answers_scale(const ct_outputs *o, ct__answers *a)
 {
     for (int64_t i = 0; i < a->n * a->p; i++) a->y[i] = (a->y[i] - o->shift[i % a->p]) / o->scale[i % a->p];

@@ -15,8 +15,6 @@ ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int
                            const char *what, ct__answers *a);
 /* Sets o->shift and o->scale, and standardises the values. CT_EINVAL for an output without two values. */
 ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a);
-/* Σ log scale over all values present. */
-double ct__answers_log_units(const ct_outputs *o, const ct__answers *a);
 /* Standardises the values by the present shift and scale. */
 void ct__answers_scale(const ct_outputs *o, ct__answers *a);
 /* rows = X (count, d), y (count) and the given noise (count), which may be NULL, of the rows with a value of

@@ -2,7 +2,6 @@
  *
  *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH they are 0 and 1
  *     EACH:         p models; the others: the whole */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +11,7 @@
 #include "gp/file/columns_record.h"
 #include "gp/file/records.h"
 #include "gp/likelihood/factorise.h"
-#include "gp/likelihood/joint.h"
-#include "gp/likelihood/table.h"
-#include "outputs.h"
+#include "whole.h"
 
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {
@@ -110,27 +107,6 @@ static bool consistent(const ct_outputs *o)
                   w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
 }
 
-/* Completes the whole. */
-static void restore_whole(ct__stream *s, ct_outputs *o)
-{
-    ct_gp *w = o->whole;
-    const ct_tensor *Y = w->likelihood.outputs;
-    int64_t rows[CT_OUTPUTS_MOST] = { 0 };
-    const bool shared = o->kind == CT_OUTPUTS_SHARED;
-    s->bad |= shared != (Y != NULL) || (shared && ct_tensor_dim(Y, 1) != o->p);
-    double *level = shared || s->bad ? NULL : ct__gp_doubles(w->noise.given);
-    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_lacks_memory(s);
-    ct__likelihood_take(w, shared ? CT__SHARED_OUTPUTS : CT__JOINT_OUTPUTS);
-    for (int64_t i = 0; i < w->rows.n && level; i++) rows[(int64_t)level[i]]++;
-    for (int64_t j = 0; j < o->p && !s->bad; j++) {
-        const int64_t count = shared ? w->rows.n : rows[j];
-        w->target.log_units += (double)count * log(o->scale[j]);
-        s->bad |= !count;
-    }
-    free(level);
-    if (!shared) o->d = w->rows.d - 1;
-}
-
 /* Reads the models; false with the reason on the device, or with s->bad. */
 static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
 {
@@ -146,8 +122,11 @@ static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
     }
     free(word);
     if (s->bad || !(whole ? o->whole : o->model[o->p - 1])) return false;
-    if (o->whole && consistent(o)) restore_whole(s, o);
-    s->bad |= !consistent(o) || ct__stream_left(s);
+    const ct_tensor *shared = o->whole ? o->whole->likelihood.outputs : NULL;
+    s->bad |= !consistent(o) || ct__stream_left(s) || (o->kind == CT_OUTPUTS_SHARED) != (shared != NULL) ||
+              (shared && ct_tensor_dim(shared, 1) != o->p);
+    if (o->kind == CT_OUTPUTS_COREGIONALISED) o->d--;
+    if (o->whole && !s->bad) ct__stream_check(s, ct__whole_complete(o, o->whole, NULL));
     return !s->bad;
 }
 

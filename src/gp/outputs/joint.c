@@ -8,6 +8,7 @@
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/kernel/kernel_tree.h"
+#include "gp/predict/predict.h"
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
@@ -108,11 +109,12 @@ ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int6
                             double *C)
 {
     const int64_t p = o->p, mp = m * p;
-    ct_tensor *at = all_pairs(o, Xs, m), *of_mean = at ? ct_empty(o->device, CT_F64, ct_shape1(mp)) : NULL,
-              *of_C = of_mean ? ct_empty(o->device, CT_F64, ct_shape2(mp, mp)) : NULL;
-    ct_status s = of_C ? ct_gp_predict_full(o->whole, at, false, of_mean, of_C) : ct_last_status(o->device);
-    if (!s) s = ct__gp_read(of_mean, mean);
-    if (!s) s = ct__gp_read(of_C, C);
+    ct_tensor *at = all_pairs(o, Xs, m);
+    ct_status s = at ? ct__predict(
+                           (ct__prediction){
+                               .gp = o->whole, .kind = CT__TOGETHER, .rows = mp, .mean = mean, .more = C },
+                           at)
+                     : ct_last_status(o->device);
     const ct_param *noise = &o->whole->params.param[o->whole->params.noise_at];
     for (int64_t k = 0; k < mp && !s; k++) {
         const double unit = o->scale[k % p];
@@ -121,7 +123,5 @@ ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int6
         for (int64_t l = 0; l < mp; l++) C[k * mp + l] *= unit * o->scale[l % p];
     }
     ct_release(at);
-    ct_release(of_mean);
-    ct_release(of_C);
     return s;
 }

@@ -4,8 +4,9 @@
 
 #include "answers.h"
 
-/* Gives `whole`, which has the rows of o->whole and those of the standardised answers, its likelihood, and
- * counts the answers' units. It may be o->whole itself, when that is new. */
+/* Gives `whole`, the whole of o or one that will replace it, its likelihood and the units of its values.
+ * Shared outputs become those of o->whole, if it has any, with the standardised answers below; a = NULL: they
+ * are set. CT_EINVAL, without a message, if an output has no value. */
 ct_status ct__whole_complete(const ct_outputs *o, ct_gp *whole, const ct__answers *a);
 
 #endif

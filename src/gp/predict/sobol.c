@@ -10,7 +10,7 @@
 #include <cotangent/gp/sensitivity.h>
 
 #include "gp/data/numbers.h"
-#include "gp/model/model.h"
+#include "predict.h"
 
 /* N points (N, d), each followed by f at them (N); one block that begins at A. */
 typedef struct sample {
@@ -51,13 +51,10 @@ static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t 
 static ct_status evaluate(const sample *s, const double *points, double *f)
 {
     ct_gp *gp = s->gp;
-    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, ct__gp_cols(gp)), points),
-              *mean = ct_empty(gp->device, CT_F64, ct_shape1(s->n));
-    ct_status status = X && mean ? ct_gp_predict(gp, X, mean, NULL) : CT_ENOMEM;
-    if (!status) status = ct__gp_read(mean, f);
+    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, ct__gp_cols(gp)), points);
+    ct_status status = X ? ct__predict((ct__prediction){ .gp = gp, .mean = f }, X) : CT_ENOMEM;
     ct_release(X);
-    ct_release(mean);
-    return status;
+    return ct__comm_agree_broadcast(gp->options.comm, gp->device, status, f, (size_t)s->n * sizeof *f);
 }
 
 /* Mean and variance of f over A and B. */
