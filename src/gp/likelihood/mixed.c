@@ -37,12 +37,12 @@ static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
-/* The memory of a likelihood in f32, a strip, vectors, eight sets of probes, and a GPU's libraries. */
+/* The memory of a likelihood in f32, a strip, vectors, ten sets of probes, and a GPU's libraries. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
-    return narrow + ct__mixed_room(n) + (uint64_t)n * (8 * PROBES + 16) * sizeof(double) + (1u << 20);
+    return narrow + ct__mixed_room(n) + (uint64_t)n * (10 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
 /* -- vectors --------------------------------------------------------------------------------------------- */
@@ -239,15 +239,8 @@ static const ct_op mixed_op = {
 
 static ct_var signs(ct_tape *tape, int64_t n, uint64_t draw)
 {
-    ct_tensor *t = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
-    if (!t) ct_tape_fail(tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
-    ct_call *c = ct_scope_open(tape, "gp_nlml_mixed");
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ -0.5, 0 }, ct_view_of(t), ct_view_of(t));
-    ct_prim_map1(c, CT_MAP_sign, NULL, ct_view_of(t), ct_view_of(t));
-    ct_scope_close(c);
-    ct_var V = ct_constant(tape, t);
-    ct_release(t);
-    return V;
+    ct_tensor *uniform = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
+    return ct_sign(ct_shift(ct__gp_input(tape, uniform, false), -0.5));
 }
 
 /* Waits for the device. */

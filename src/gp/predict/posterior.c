@@ -82,7 +82,7 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
     if (covariance) {
         const ct__grid grid = ct__gp_grid(gp);
         ct_var K = ct_cov(gp->kernel, p.theta, at, ct_constant(Xs.tape, gp->rows.X));
-        ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K);
+        ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K, false);
         ct_var C = ct_sub(ct_cov(gp->kernel, p.theta, at, at), ct_matmul(V, ct_t(V)));
         if (gp->mean.trend) {
             ct_var U = ct__trend_spread_at(gp, p.theta, at);

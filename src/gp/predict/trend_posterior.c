@@ -91,19 +91,21 @@ ct_var ct__trend_spread_at(const ct_gp *gp, ct_var theta, ct_var Xs)
 
 ct_status ct__trend_leave_out(ct_gp *gp, double *q)
 {
-    const int64_t p = gp->mean.trend->basis.count, n = gp->rows.n, width = n + p + 1;
+    const int64_t n = gp->rows.n;
     const double same = gp->rows.dtype == CT_F32 ? 1e-5 : 1e-10;
-    double *G = ct__gp_doubles(gp->factor.trend);
-    ct_status s = G ? CT_OK : CT_ENOMEM;
+    double *taken = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *taken);
+    if (!taken) return CT_ENOMEM;
+    ct_tape_reset(gp->tape);
+    ct_var G = ct_cast(ct_slice(ct_constant(gp->tape, gp->factor.trend), 1, 0, n, 1), CT_F64);
+    ct_status s = ct__gp_fetch(gp, ct_sum(ct_square(G), 0, false), "the basis of the mean", taken);
     for (int64_t i = 0; i < n && !s; i++) {
-        const double whole = q[i];
-        for (int64_t k = 0; k < p; k++) q[i] -= G[k * width + i] * G[k * width + i];
-        if (!(q[i] > same * whole))
+        if (!(q[i] - taken[i] > same * q[i]))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "row %lld cannot be left out: it alone determines a coefficient of the mean",
                                (long long)i);
+        q[i] -= taken[i];
     }
-    free(G);
+    free(taken);
     return s;
 }
 
