@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/numbers.h"
 #include "gp/likelihood/table.h"
 #include "joint.h"
 #include "whole.h"
@@ -141,11 +140,9 @@ ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count)
 {
     if (!models || count < 1 || check_models(models, count)) return NULL;
     ct_device *device = models[0]->device;
-    ct_column *columns = ct__gp_alloc(device, (uint64_t)count, sizeof *columns);
-    for (int64_t j = 0; j < count && columns; j++) columns[j] = *ct_gp_output(models[j]);
-    ct_outputs *o =
-        columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->rows.d, columns) : NULL;
+    ct_column columns[CT_OUTPUTS_MOST];
+    for (int64_t j = 0; j < count; j++) columns[j] = *ct_gp_output(models[j]);
+    ct_outputs *o = ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->rows.d, columns);
     for (int64_t j = 0; j < count && o; j++) o->model[j] = models[j];
-    free(columns);
     return o;
 }

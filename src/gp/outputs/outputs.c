@@ -16,22 +16,16 @@
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
-/* Copies the columns as the p - 1 inputs and the output of a model; without columns they are y0, y1, ... */
+/* Copies of the columns, or numbered ones. ct__columns_copy takes the last one as a model's output. */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
-    if (columns)
-        return ct__columns_copy(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
-                                p - 1);
-    ct_column *numbered = ct__gp_alloc(device, (uint64_t)p, sizeof *numbered);
-    char(*name)[24] = numbered ? ct__gp_alloc(device, (uint64_t)p, sizeof *name) : NULL;
-    for (int64_t j = 0; j < p && name; j++) {
+    ct_column own[CT_OUTPUTS_MOST];
+    char name[CT_OUTPUTS_MOST][24];
+    for (int64_t j = 0; j < p; j++) {
         snprintf(name[j], sizeof name[j], "y%lld", (long long)j);
-        numbered[j] = (ct_column){ .name = name[j] };
+        own[j] = columns ? columns[j] : (ct_column){ .name = name[j] };
     }
-    ct_column *copy = name ? copy_columns(device, p, numbered) : NULL;
-    free(name);
-    free(numbered);
-    return copy;
+    return ct__columns_copy(device, &(ct_gp_options){ .inputs = own, .output = own + p - 1 }, p - 1);
 }
 
 ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p, int64_t d,
@@ -41,14 +35,9 @@ ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p
     if (!o) return NULL;
     *o = (ct_outputs){ .device = device, .kind = kind, .p = p, .d = d };
     o->column = copy_columns(device, p, columns);
-    if (o->column) o->shift = ct__gp_alloc(device, 2 * (uint64_t)p, sizeof *o->shift);
-    if (o->shift) o->model = ct__gp_alloc(device, (uint64_t)p, sizeof *o->model);
-    if (!o->model) {
-        ct_outputs_free(o);
-        return NULL;
-    }
-    o->scale = o->shift + p;
-    return o;
+    if (o->column) return o;
+    ct_outputs_free(o);
+    return NULL;
 }
 
 void ct__outputs_changed(ct_outputs *o)
@@ -71,10 +60,8 @@ bool ct__outputs_alike(const ct_gp *a, const ct_gp *b)
 void ct_outputs_free(ct_outputs *o)
 {
     if (!o) return;
-    if (o->model) ct__outputs_changed(o);
+    ct__outputs_changed(o);
     ct_gp_free(o->whole);
-    free(o->model);
-    free(o->shift);
     ct__columns_free(o->column, o->p);
     free(o);
 }

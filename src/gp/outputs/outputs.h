@@ -9,13 +9,12 @@
 struct ct_outputs {
     ct_device *device;
     ct_outputs_kind kind;
-    int64_t p, d;      /* d: columns of X */
-    ct_column *column; /* [p], in one block with their texts */
-    double *shift;     /* [p], and scale: [p] after it; output = shift + scale s; of the whole's */
-    double *scale;
-    ct_gp *whole;        /* the model of all outputs; NULL for CT_OUTPUTS_EACH */
-    ct_gp **model;       /* [p], owned; with a whole NULL until requested */
-    const ct_tensor *of; /* the whole's factor from which these were made */
+    int64_t p, d;                                          /* d: columns of X */
+    ct_column *column;                                     /* [p], owned */
+    double shift[CT_OUTPUTS_MOST], scale[CT_OUTPUTS_MOST]; /* of the whole's: output = shift + scale s */
+    ct_gp *whole;                  /* the model of all outputs; NULL for CT_OUTPUTS_EACH */
+    ct_gp *model[CT_OUTPUTS_MOST]; /* owned; with a whole NULL until requested */
+    const ct_tensor *of;           /* the whole's factor from which these were made */
 };
 
 /* Outputs without models; `columns` NULL: y0, y1, .... NULL with the reason on the device. */
