@@ -26,15 +26,15 @@
 /* The leave-one-out density may be highest for a level thousands of deviations away from the data, where new
  * rows are predicted badly. So the level is bounded to a standard deviation around the mean, unless it has
  * bounds or a start of its own. In z coordinates y is that of the standardised model. */
-static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
+static ct_status hold_level(ct__fit *f, int64_t i)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->target.y);
     if (!y) return CT_ENOMEM;
     ct__gp_column_moments(y, f->gp->rows.n, 1, &average, &deviation);
     free(y);
     if (!f->gp->params.param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
-    if (isinf(*lower)) *lower = fmin(*z, average - deviation);
-    if (isinf(*upper)) *upper = fmax(*z, average + deviation);
+    if (isinf(f->lower[i])) f->lower[i] = fmin(*z, average - deviation);
+    if (isinf(f->upper[i])) f->upper[i] = fmax(*z, average + deviation);
     return CT_OK;
 }
 
@@ -43,7 +43,6 @@ static ct_status allocate(ct__fit *f)
     ct_gp *gp = f->gp;
     ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->params.count,
                                 (double **[]){ &f->before, &f->first, &f->lower, &f->upper, &f->winner }, 5);
-    f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->params.count, sizeof *f->free_index);
     free(gp->starts);
     gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     gp->report.start = gp->starts;
@@ -51,16 +50,15 @@ static ct_status allocate(ct__fit *f)
     for (int k = 0; k < f->report.starts && gp->starts; k++)
         gp->starts[k] =
             (ct_fit_start){ .status = CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
-    if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
+    if (s || !gp->starts) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->params.count && !s; i++) {
         f->before[i] = gp->params.param[i].value;
-        f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
+        f->first[i] = f->lower[i] = f->upper[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->params.param[i].fixed) continue;
-        double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
-        ct__gp_bounds(gp, i, lower, upper);
+        f->n_free++;
+        ct__gp_bounds(gp, i, &f->lower[i], &f->upper[i]);
         if (i == gp->params.mean_at && gp->mean.kind == CT_MEAN_CONSTANT && f->by->holds_level)
-            s = hold_level(f, i, lower, upper);
-        f->free_index[f->n_free++] = i;
+            s = hold_level(f, i);
     }
     return s;
 }
@@ -148,7 +146,6 @@ static ct_status conclude(ct__fit *f)
     f->report.seconds = ct__now() - f->begun;
     if (f->report.start) f->gp->report = f->report;
     free(f->before);
-    free(f->free_index);
     return s;
 }
 

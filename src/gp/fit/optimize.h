@@ -6,13 +6,12 @@
 
 typedef struct ct__search {
     int n, max_evaluations;
-    double *x; /* in: the start, inside the bounds; out: the last point tried */
-    const double *lower, *upper;
-    double flat, learning_rate; /* stop when a step changes the objective by less; for Adam */
+    double *x;                   /* in: the start, inside the bounds; out: the last point tried */
+    const double *lower, *upper; /* equal where x is fixed */
+    double flat, learning_rate;  /* stop when a step changes the objective by less; for Adam */
     /* Sets *f (finite) and g[n], and keeps the best point. A nonzero value stops the search. */
     int (*evaluate)(void *context, const double *x, double *f, double *g);
-    /* Copies the best point so far into x. */
-    void (*best)(void *context, double *x);
+    const double *best; /* [n], where evaluate keeps the best point */
     void *context;
 } ct__search;
 

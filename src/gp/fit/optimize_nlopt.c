@@ -2,6 +2,8 @@
  * best point with LD_SLSQP. */
 #include <nlopt.h>
 
+#include <string.h>
+
 #include "optimize.h"
 
 typedef struct relay {
@@ -44,7 +46,7 @@ static ct_fit_end run(ct__search *s)
     relay r = { .search = s };
     nlopt_result result = optimize(NLOPT_LD_LBFGS, &r);
     if (result < 0 && !r.stopped && result != NLOPT_OUT_OF_MEMORY) {
-        s->best(s->context, s->x);
+        memcpy(s->x, s->best, (size_t)s->n * sizeof *s->x);
         result = optimize(NLOPT_LD_SLSQP, &r);
     }
     if (r.stopped) return CT_FIT_STOPPED;

@@ -23,7 +23,7 @@ typedef struct start {
     ct__evaluation at;    /* the present point */
     int64_t logged;       /* the last record found in the checkpoint */
     bool stopped;         /* the caller asked this start, or another, to stop */
-    double *v, *best, *x; /* the present point in v; the best point; [n_free], of the search */
+    double *v, *best, *x; /* the present point in v; the best point; that of the search */
 } start;
 
 double ct__now(void)
@@ -40,8 +40,8 @@ static double projected_norm(const start *t, const double *x)
 {
     const ct__fit *f = t->fit;
     double norm = 0;
-    for (int i = 0; i < f->n_free; i++) {
-        double g = t->at.number[CT__GRADIENT + f->free_index[i]];
+    for (int64_t i = 0; i < t->at.n; i++) {
+        double g = t->at.number[CT__GRADIENT + i];
         bool held = (x[i] <= f->lower[i] && g > 0) || (x[i] >= f->upper[i] && g < 0);
         if (!held) norm = fmax(norm, fabs(g));
     }
@@ -93,13 +93,12 @@ static int stop(start *t, ct_fit_end end, ct_status status)
  * search back. */
 static int outside(start *t, const double *x, double *value, double *g)
 {
-    const ct__fit *f = t->fit;
     t->report.failed++;
     report(t, INFINITY, NAN, 0);
     if (isinf(t->report.objective)) return stop(t, CT_FIT_FAILED, CT_ENUMERIC);
     *value = t->report.objective / (double)t->gp->rows.n + 1;
-    for (int i = 0; i < f->n_free; i++) {
-        double away = x[i] - t->best[f->free_index[i]];
+    for (int64_t i = 0; i < t->at.n; i++) {
+        double away = x[i] - t->best[i];
         *value += away * away;
         g[i] = 2 * away;
     }
@@ -142,7 +141,7 @@ static double inside(start *t, const double *x, double *value, double *g)
     const ct_fit_report before = t->report;
     const bool lower = objective < before.objective;
     *value = objective / points;
-    for (int i = 0; i < f->n_free; i++) g[i] = number[CT__GRADIENT + f->free_index[i]] / points;
+    for (int64_t i = 0; i < t->at.n; i++) g[i] = number[CT__GRADIENT + i] / points;
     t->idle = fabs(objective - before.objective) <= fmax(f->flat, number[CT__ERROR] / 3) ? t->idle + 1 : 0;
     t->report.jittered += number[CT__JITTER] > 0;
     if (lower) {
@@ -164,7 +163,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     start *t = context;
     const ct__fit *f = t->fit;
     double norm = INFINITY;
-    for (int i = 0; i < f->n_free; i++) t->at.z[f->free_index[i]] = x[i];
+    memcpy(t->at.z, x, (size_t)t->at.n * sizeof *x);
     t->report.iterations += t->report.evaluations++ && f->optimizer->counts_all;
     const ct_status s = obtain(t);
     if (s && s != CT_ENUMERIC) return stop(t, CT_FIT_FAILED, s);
@@ -176,12 +175,6 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     return t->report.iterations >= f->max_iterations ? stop(t, CT_FIT_ITERATIONS, CT_OK) : 0;
 }
 
-static void best_point(void *context, double *x)
-{
-    start *t = context;
-    for (int i = 0; i < t->fit->n_free; i++) x[i] = t->best[t->fit->free_index[i]];
-}
-
 /* -- the search ------------------------------------------------------------------------------------------ */
 
 /* Start 0 is at the current values, the others at draws around them. */
@@ -189,15 +182,13 @@ static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
     ct_status s = CT_OK;
-    if (t->index > 0 && f->n_free > 0)
+    if (t->index > 0)
         s = ct__gp_unload(
             ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
-            t->x);
-    memcpy(t->at.z, f->first, (size_t)t->gp->params.count * sizeof *t->at.z);
-    memcpy(t->best, f->first, (size_t)t->gp->params.count * sizeof *t->best);
-    for (int i = 0; i < f->n_free && !s; i++) {
-        int64_t p = f->free_index[i];
-        double x = f->first[p] + t->x[i] * ct__gp_draw_width(t->gp, p);
+            t->v);
+    for (int64_t i = 0, drawn = 0; i < t->at.n && !s; i++) {
+        double x = t->best[i] = f->first[i];
+        if (!t->gp->params.param[i].fixed) x += ct__gp_draw_width(t->gp, i) * t->v[drawn++];
         t->x[i] = fmin(fmax(x, f->lower[i]), f->upper[i]);
     }
     return s;
@@ -206,7 +197,7 @@ static ct_status place(start *t)
 static void search(start *t)
 {
     const ct__fit *f = t->fit;
-    ct__search search = { .n = f->n_free,
+    ct__search search = { .n = (int)t->at.n,
                           .x = t->x,
                           .lower = f->lower,
                           .upper = f->upper,
@@ -214,11 +205,11 @@ static void search(start *t)
                           .flat = f->flat / (double)t->gp->rows.n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = evaluate,
-                          .best = best_point,
+                          .best = t->best,
                           .context = t };
     if (f->n_free == 0) {
-        double value;
-        if (!evaluate(t, t->x, &value, NULL) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED, CT_OK);
+        double value; /* and a gradient that nobody reads */
+        if (!evaluate(t, t->x, &value, t->v) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED, CT_OK);
         return;
     }
     ct_fit_end end = f->optimizer->run(&search);

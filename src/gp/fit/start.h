@@ -26,9 +26,8 @@ typedef struct ct__fit {
     double tolerance, flat, begun;     /* flat: a change of the objective that is negligible */
     int index, max_iterations, n_free; /* index: of the model in its list */
     uint64_t print;                    /* the model's fingerprint, for a checkpoint */
-    int64_t *free_index;               /* [n_free] */
     double *before, *first;            /* the values before the fit; the first start's initial point */
-    double *lower, *upper;             /* [n_free] */
+    double *lower, *upper;             /* equal for a fixed parameter */
     ct_fit_report report;
     double *winner; /* the best point of all starts */
     ct_status status;
