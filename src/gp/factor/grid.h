@@ -18,7 +18,7 @@ typedef struct ct__grid {
     ct_comm *comm; /* NULL: no grid; one process has the matrix */
     int64_t n, b, tiles;
     int rows, cols, row, col; /* of the grid; this process's position in it */
-    bool ahead;               /* a sweep has room for two panels; the second takes a thirtieth of n² */
+    bool ahead;               /* a sweep has memory for two panels; the second takes a thirtieth of n² */
 } ct__grid;
 
 /* A NULL communicator, or one of one process, gives no grid. */

@@ -18,7 +18,7 @@ int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype)
 {
     const uint64_t rows = (uint64_t)n, least = LEAST * rows, all = rows * (uint64_t)widest(n),
-                   room = PANEL_BYTES / ct_dtype_size(dtype), most = all < room ? all : room;
+                   limit = PANEL_BYTES / ct_dtype_size(dtype), most = all < limit ? all : limit;
     return most > least ? most : least;
 }
 

@@ -33,10 +33,10 @@ static void copy_staying(ct_call *c, const removal *g, const ct__packed *L, cons
         }
 }
 
-/* Column row[t] of L into row `line` of W; zeros stay above it. */
-static void copy_gone(ct_call *c, const removal *g, const ct__packed *L, int64_t t, ct_view W, int64_t line)
+/* Column row[t] of L into row i of W; zeros stay above it. */
+static void copy_gone(ct_call *c, const removal *g, const ct__packed *L, int64_t t, ct_view W, int64_t i)
 {
-    const ct__packed to = { .n1 = ct_view_dim(W, 1), .A11 = ct_view_transpose(ct__rows(W, line, line + 1)) };
+    const ct__packed to = { .n1 = ct_view_dim(W, 1), .A11 = ct_view_transpose(ct__rows(W, i, i + 1)) };
     for (int64_t s = t + 1; s <= g->count; s++) {
         int64_t row = begin_of(g, s);
         ct__packed_copy(c, L, row, end_of(g, s) - row, g->row[t], 1, &to, row - s, 0);

@@ -83,9 +83,7 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
                      .columns = ct_scratch(c, dtype, ct_shape2(few, n)),
                      .triple = ct_scratch(c, dtype, ct_shape2(n, 3)),
                      .noise_bar = ct_result_at(c, ct__bar(CT__NOISE)),
-                     .slopes = { .program = s->program,
-                                 .theta = s->theta,
-                                 .X = s->X,
+                     .slopes = { .of = &s->of,
                                  .weight = 1,
                                  .theta_bar = ct_result_at(c, ct__bar(CT__THETA)),
                                  .X_bar = ct__density_X_bar(c) } };

@@ -42,7 +42,7 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
-    return narrow + ct__mixed_room(n) + (uint64_t)n * (10 * PROBES + 16) * sizeof(double) + (1u << 20);
+    return narrow + ct__mixed_bytes(n) + (uint64_t)n * (10 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
 /* -- vectors --------------------------------------------------------------------------------------------- */

@@ -59,13 +59,13 @@ ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy
     if (!s)
         s = ct__gp_reserve(o->device, 16 * (uint64_t)mp * (uint64_t)mp, false,
                            "the joint distribution of the outputs", "take fewer points at a time");
-    double *room = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *room);
-    if (!s && !room) s = CT_ENOMEM;
+    double *both = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *both);
+    if (!s && !both) s = CT_ENOMEM;
     if (!s)
         s = (o->kind == CT_OUTPUTS_COREGIONALISED ? ct__joint_predict : predict_each)(o, Xs, noisy, m,
-                                                                                      room + mp * mp, room);
-    if (!s && mean) s = ct__gp_deliver(first, room + mp * mp, mean);
-    if (!s) s = ct__gp_deliver(first, room, covariance);
-    free(room);
+                                                                                      both + mp * mp, both);
+    if (!s && mean) s = ct__gp_deliver(first, both + mp * mp, mean);
+    if (!s) s = ct__gp_deliver(first, both, covariance);
+    free(both);
     return s;
 }

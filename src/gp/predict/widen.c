@@ -56,7 +56,7 @@ static bool noise_able(const ct_gp *gp, double *power)
     return true;
 }
 
-/* v: room for n_params numbers. A noise parameter that is a log gets the log of its factor added. */
+/* Overwrites v (n_params). A noise parameter that is a log gets the log of its factor added. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
     for (int64_t i = 0; i < gp->params.count; i++) {
