@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gp/data/crc64.h"
 #include "gp/data/numbers.h"
 #include "gp/file/fingerprint.h"
 #include "gp/file/stream.h"
@@ -56,14 +57,6 @@ static bool pass_record(const ct__checkpoint *c, ct__evaluation *e, unsigned cha
 }
 
 /* -- fingerprints ---------------------------------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t print, uint64_t with)
-{
-    unsigned char bytes[16];
-    ct__stream s = { .data = bytes, .size = sizeof bytes };
-    ct__stream_numbers(&s, (uint64_t[]){ print, with }, 2, 8);
-    return ct__stream_crc(&s);
-}
 
 static uint64_t options_print(const ct_fit_options *o)
 {
@@ -141,12 +134,12 @@ ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *
 {
     ct_device *device = ct_gp_device(models[0]);
     int64_t numbers = 0;
-    print = mix(print, options_print(options));
+    uint64_t part = options_print(options);
+    print = ct__crc64_more(print, &part, sizeof part);
     for (int64_t i = 0; i < count; i++) {
-        uint64_t model;
-        ct_status s = ct__gp_fingerprint(models[i], &model);
+        ct_status s = ct__gp_fingerprint(models[i], &part);
         if (s) return s;
-        print = mix(print, model);
+        print = ct__crc64_more(print, &part, sizeof part);
         if (ct_gp_params(models[i]) > numbers) numbers = ct_gp_params(models[i]);
     }
     ct__checkpoint *c = ct__gp_alloc(device, 1, sizeof *c);
