@@ -12,6 +12,7 @@
 #include <cotangent/gp/update.h>
 
 #include "gp/data/numbers.h"
+#include "gp/data/table.h"
 #include "gp/data/trend.h"
 #include "gp/factor/inverse_diagonal.h"
 #include "gp/likelihood/factorise.h"
@@ -69,9 +70,9 @@ static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
 {
     double *x = ct__gp_doubles(gp->rows.X);
     for (int64_t k = 0; k < count && x; k++) {
-        double *column = x + columns[k], sum = 0;
-        for (int64_t i = 0; i < gp->rows.n; i++) sum += column[i * gp->rows.d];
-        for (int64_t i = 0; i < gp->rows.n; i++) column[i * gp->rows.d] = sum / (double)gp->rows.n;
+        double *column = x + columns[k], mean, deviation;
+        ct__gp_column_moments(column, gp->rows.n, gp->rows.d, &mean, &deviation);
+        for (int64_t i = 0; i < gp->rows.n; i++) column[i * gp->rows.d] = mean;
     }
     ct_tensor *X = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(gp->rows.n, gp->rows.d), x);
     free(x);

@@ -10,6 +10,7 @@
 #include <cotangent/gp/sensitivity.h>
 
 #include "gp/data/numbers.h"
+#include "gp/data/vectors.h"
 #include "predict.h"
 
 /* N points (N, d), each followed by f at them (N); one block that begins at A. */
@@ -57,17 +58,17 @@ static ct_status evaluate(const sample *s, const double *points, double *f)
     return ct__comm_agree_broadcast(gp->options.comm, gp->device, status, f, (size_t)s->n * sizeof *f);
 }
 
-/* Mean and variance of f over A and B. */
-static void moments(const sample *s, double *mean, double *variance)
+/* Subtracts the mean of f over A and B from fA and fB. Returns the variance. */
+static double centre(const sample *s, double *mean)
 {
-    double sum = 0, squares = 0, n = 2 * (double)s->n;
-    for (int64_t i = 0; i < s->n; i++) sum += s->fA[i] + s->fB[i];
-    *mean = sum / n;
+    const double n = 2 * (double)s->n;
+    *mean = 0;
+    for (int64_t i = 0; i < s->n; i++) *mean += (s->fA[i] + s->fB[i]) / n;
     for (int64_t i = 0; i < s->n; i++) {
-        const double a = s->fA[i] - *mean, b = s->fB[i] - *mean;
-        squares += a * a + b * b;
+        s->fA[i] -= *mean;
+        s->fB[i] -= *mean;
     }
-    *variance = squares / n;
+    return (ct__gp_dot(s->fA, s->fA, s->n) + ct__gp_dot(s->fB, s->fB, s->n)) / n;
 }
 
 /* S_j and T_j. */
@@ -75,16 +76,12 @@ static ct_status index_of(const sample *s, int64_t j, double mean, double varian
                           double *total)
 {
     const int64_t d = ct__gp_cols(s->gp);
+    double *step = s->f_mixed; /* f(A_j) - f(A) */
     for (int64_t i = 0; i < s->n * d; i++) s->mixed[i] = i % d == j ? s->B[i] : s->A[i];
-    const ct_status status = evaluate(s, s->mixed, s->f_mixed);
-    double products = 0, squares = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const double step = s->f_mixed[i] - s->fA[i];
-        products += (s->fB[i] - mean) * step;
-        squares += step * step;
-    }
-    *first = products / ((double)s->n * variance);
-    *total = squares / (2 * (double)s->n * variance);
+    const ct_status status = evaluate(s, s->mixed, step);
+    for (int64_t i = 0; i < s->n; i++) step[i] -= mean + s->fA[i];
+    *first = ct__gp_dot(s->fB, step, s->n) / ((double)s->n * variance);
+    *total = ct__gp_dot(step, step, s->n) / (2 * (double)s->n * variance);
     return status;
 }
 
@@ -97,7 +94,7 @@ static ct_status indices(ct_gp *gp, int64_t samples, uint64_t seed, double *firs
     if (!status) status = draw(&s, x, seed, 1, s.B);
     if (!status) status = evaluate(&s, s.A, s.fA);
     if (!status) status = evaluate(&s, s.B, s.fB);
-    if (!status) moments(&s, &mean, &variance);
+    if (!status) variance = centre(&s, &mean);
     if (!status && !(variance > 1e-20 * gp->target.spread * gp->target.spread && isfinite(variance)))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "ct_gp_sobol: the posterior mean is the same everywhere: no input matters");
