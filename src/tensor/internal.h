@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "backend.h"
-#include "debug.h"
 #include "text.h"
 
 #define CT__ALIGNMENT 64

@@ -1,6 +1,6 @@
 /* A symmetric (n, n) matrix or a lower triangular factor, wherever its numbers lie: in the memory of one
- * process (memory.c), or over the processes of a communicator (processes.c). Only what one of these can do is asked
- * of `blocks` and `grid` directly. Over processes the functions are collective. */
+ * process (memory.c), or over the processes of a communicator (processes.c). Only what one of these can do is
+ * asked of `blocks` and `grid` directly. Over processes the functions are collective. */
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 

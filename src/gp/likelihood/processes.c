@@ -1,4 +1,5 @@
-/* gp_nlml over the processes of a communicator: as dense.c, with each process's tiles of the matrix. Collective. */
+/* gp_nlml over the processes of a communicator: as dense.c, with each process's tiles of the matrix.
+ * Collective. */
 #include "dense.h"
 #include "gp/model/graph.h"
 

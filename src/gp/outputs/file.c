@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/file/archive.h"
 #include "gp/file/columns_record.h"
@@ -55,9 +54,6 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
     for (int64_t j = 0; j < count && !bare && !status; j++) status = ct__gp_factorise(model[j]);
-    if (!status && ct__columns_longest(o->column, o->p) > CT__STREAM_TEXT)
-        status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
-                                CT__STREAM_TEXT);
     if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
     if (!status) status = ct__archive_begin(&s);
     if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
@@ -74,7 +70,7 @@ static ct_outputs *read_head(ct__stream *s)
     head(s, &kind, &p);
     if (s->bad) return NULL;
     ct_outputs *o = ct__outputs_blank(s->device, kind, p, 0, NULL);
-    if (!o) ct__stream_lacks_memory(s);
+    if (!o) ct__stream_check(s, CT_ENOMEM);
     for (int64_t j = 0; j < p && !s->bad; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
     return o;
 }

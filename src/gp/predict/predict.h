@@ -13,8 +13,8 @@ typedef struct ct__prediction {
     bool noisy;
     uint64_t seed;
     int64_t rows; /* of `more`: 1, m, or the number of draws */
-    /* [m] and [rows][m], in the units of g(y): the mean, and the variances, the covariance or draws. NULL: not
-     * requested; draws need both. */
+    /* [m] and [rows][m], in the units of g(y): the mean, and the variances, the covariance or draws. NULL:
+     * not requested; draws need both. */
     double *mean, *more;
     /* Set by ct__predict: */
     int64_t m;
