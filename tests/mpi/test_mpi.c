@@ -90,7 +90,7 @@ static void data_free(data *s)
     ct_release(s->Xs);
 }
 
-/* models[0] over the group, models[1] alone */
+/* models[0] over the communicator, models[1] alone */
 static bool make(const data *s, const char *kernel, ct_gp_options options, ct_gp *models[2])
 {
     for (int i = 0; i < 2; i++) {
@@ -413,7 +413,7 @@ static void copied_rows(void)
     conclude("a row that is there twice");
 }
 
-/* Everything that is collective, on models over the group. */
+/* Everything that is collective, on models over the communicator. */
 static ct_status do_all(const data *s, ct_gp *const gp[2], ct_tensor *mean, ct_tensor *each)
 {
     double u[8] = { 0 }, value;
@@ -613,13 +613,14 @@ static void files(void)
     conclude("a saved model");
 }
 
-/* Opening a group: one process after the other has no memory for it. */
-static void no_memory_for_a_group(void)
+/* Opening a communicator: one process after the other has no memory for it. */
+static void no_memory_for_a_communicator(void)
 {
     for (int process = 0; process < ct_comm_size(comm); process++) {
         if (process == ct_comm_rank(comm)) alloc_fail_at(1);
         ct_comm *other = ct_comm_from_handle((int)MPI_Comm_c2f(MPI_COMM_WORLD));
-        expect(ct_comm_status(other) == CT_ENOMEM, "a group without memory: %s", ct_comm_message(other));
+        expect(ct_comm_status(other) == CT_ENOMEM, "a communicator without memory: %s",
+               ct_comm_message(other));
         if (process == ct_comm_rank(comm)) alloc_unwatch();
         ct_comm_free(other);
     }
@@ -660,7 +661,7 @@ static void fails_between_calls(void)
             data_free(&s);
         }
     expect(!ct_comm_status(comm), "%s", ct_comm_message(comm));
-    expect(ct_comm_leave(NULL, CT_OK, NULL) == CT_EINVAL, "leaving no group");
+    expect(ct_comm_leave(NULL, CT_OK, NULL) == CT_EINVAL, "leaving no communicator");
     conclude("a process fails between two calls");
 }
 
@@ -717,7 +718,7 @@ int main(int argc, char **argv)
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     expect(!ct_comm_status(comm) && ct_comm_size(comm) == size, "%s", ct_comm_message(comm));
-    conclude("a group of %d", size);
+    conclude("%d processes", size);
     if (!failures) {
         sizes();
         comm->ahead = true;
@@ -731,7 +732,7 @@ int main(int argc, char **argv)
         no_memory();
         posteriors();
         files();
-        no_memory_for_a_group();
+        no_memory_for_a_communicator();
         fails_between_calls();
         a_silent_process();
     }

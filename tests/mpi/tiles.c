@@ -13,11 +13,11 @@ int main(void)
     for (size_t i = 0; i < sizeof n / sizeof *n; i++)
         for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
             const int rows = grids[k][0], cols = grids[k][1];
-            struct ct_comm comm = { .line = { { .size = rows * cols }, { .size = cols }, { .size = rows } } };
+            struct ct_comm comm = { .sub = { { .size = rows * cols }, { .size = cols }, { .size = rows } } };
             uint64_t most = 0;
             for (int p = 0; p < rows * cols; p++) {
-                comm.line[CT__ROW].rank = p % cols;
-                comm.line[CT__COLUMN].rank = p / cols;
+                comm.sub[CT__COMM_ROW].rank = p % cols;
+                comm.sub[CT__COMM_COLUMN].rank = p / cols;
                 const uint64_t bytes = ct__gp_bytes(&comm, n[i], 8, CT_F64, true);
                 if (bytes > most) most = bytes;
             }

@@ -14,7 +14,8 @@
  *             R (n, p), the standardised residuals, a fit minimises
  *                 Σ_j nlml_j = ½ tr(RᵀC⁻¹R) + p/2 log det C + np/2 log 2π
  *             with one factorisation per evaluation. [Rasmussen & Williams 2006, §9.1]
- *     JOINT   a process over pairs (x, output): for the standardised outputs
+ *     COREGIONALISED
+ *             a process over pairs (x, output): for the standardised outputs
  *                 cov(f_j(x), f_l(z)) = B_jl k(x, z),   B = W Wᵀ + diag κ,
  *             with B from the kernel `index` of rank `rank`, and a noise for each output. An output learns
  *             from the others, also at points where it has no value itself.
@@ -43,20 +44,20 @@ enum { CT_OUTPUTS_MOST = 512 }; /* the most outputs */
 /* Zero-initialise, then set what you need. */
 typedef struct ct_outputs_options {
     ct_outputs_kind kind;
-    /* As in ct_gp_new, but `output` is not read, and a group of processes is refused. EACH takes everything
-     * else. SHARED and JOINT always standardise and use the average as the mean: CT_MEAN_CONSTANT and
-     * CT_MEAN_ZERO are the same there, and a term `constant` in the kernel makes the mean uncertain. They
-     * refuse any other mean, given noise and a transform. JOINT learns one noise for each output, and refuses
-     * any kind but CT_NOISE_LEARNED. */
+    /* As in ct_gp_new, but `output` is not read, and a communicator of several processes is refused. EACH
+     * takes everything else. SHARED and COREGIONALISED always standardise and use the average as the mean:
+     * CT_MEAN_CONSTANT and CT_MEAN_ZERO are the same there, and a term `constant` in the kernel makes the
+     * mean uncertain. They refuse any other mean, given noise and a transform. COREGIONALISED learns one
+     * noise for each output, and refuses any kind but CT_NOISE_LEARNED. */
     ct_gp_options model;
     const ct_column *outputs; /* [p], of different names, copied; NULL: numbers named y0, y1, ... */
-    int rank;                 /* of W Wᵀ, for JOINT, 1 <= rank <= p; 0: 1 */
+    int rank;                 /* of W Wᵀ, for COREGIONALISED, 1 <= rank <= p; 0: 1 */
 } ct_outputs_options;
 
 /* Models of X (n, d) and Y (n, p), which are copied. Takes ownership of the kernel, also on failure. NaN in Y
- * is a missing value: EACH leaves the row out for that output, JOINT learns from the other values, SHARED
- * refuses it. For JOINT the kernel is k, on the inputs. A kernel that itself reads the column "output",
- * number d with the outputs' names as levels, is used as it is:
+ * is a missing value: EACH leaves the row out for that output, COREGIONALISED learns from the other values,
+ * SHARED refuses it. For COREGIONALISED the kernel is k, on the inputs. A kernel that itself reads the column
+ * "output", number d with the outputs' names as levels, is used as it is:
  * "index(dims=2) * rbf(dims=0:1) + index(rank=2, dims=2) * linear(dims=0:1)". options = NULL: the defaults.
  * NULL with ct_message(X's device) for whatever ct_gp_new refuses, and for an output with fewer than two
  * values. */
@@ -64,7 +65,7 @@ CT_API ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_ker
                                   const ct_outputs_options *options);
 /* Combines models that were made, chosen or fitted one by one, as EACH. They must have the same inputs,
  * device and dtype, and outputs of different names. Takes ownership of them, but not on failure: CT_EINVAL,
- * or CT_EUNSUPPORTED for models of a group. */
+ * or CT_EUNSUPPORTED for models of a communicator. */
 CT_API ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count);
 CT_API void ct_outputs_free(ct_outputs *o);
 
@@ -80,11 +81,11 @@ CT_API int64_t ct_outputs_find(const ct_outputs *o, const char *name);
 /* The model of all outputs, borrowed; NULL for EACH. Its parameters may be set, and its report is the
  * fit's. */
 CT_API ct_gp *ct_outputs_joint_model(const ct_outputs *o);
-/* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and JOINT
- * the first call makes it, and factorises. NULL with ct_message on failure, and out of range. Only read it;
- * ct_gp_copy gives one that may be changed. A model of JOINT has the rows with a value of this output; its
- * parameters and its likelihood are those of the whole. ct_gp_cross_validate, ct_gp_append, ct_gp_remove and
- * ct_gp_save are CT_EUNSUPPORTED for it. */
+/* The model of output j, borrowed until the outputs or the whole's parameters change. With SHARED and
+ * COREGIONALISED the first call makes it, and factorises. NULL with ct_message on failure, and out of range.
+ * Only read it; ct_gp_copy gives one that may be changed. A model of COREGIONALISED has the rows with a value
+ * of this output; its parameters and its likelihood are those of the whole. ct_gp_cross_validate,
+ * ct_gp_append, ct_gp_remove and ct_gp_save are CT_EUNSUPPORTED for it. */
 CT_API ct_gp *ct_outputs_model(ct_outputs *o, int64_t j);
 
 /* -log p(Y), in the units of the data, at the present parameters; NaN with a status on the device. */
@@ -102,14 +103,14 @@ CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_v
  * the tape: K (n, n) and B (p, p), symmetric and positive semidefinite, R (n, p), noise (p) -> a scalar, with
  * gradients in all four. The lower triangles of K and B are read. A negative eigenvalue beyond rounding is
  * CT_ENUMERIC. Computed from the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). On a CPU a
- * fit of JOINT uses it if no value is missing, the kernel is a product, and it is less work: for more than
- * 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU. [Saatçi 2011, §5; Rakitsch, Lippert,
- * Borgwardt & Stegle 2013] */
+ * fit of COREGIONALISED uses it if no value is missing, the kernel is a product, and it is less work: for
+ * more than 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU. [Saatçi 2011, §5; Rakitsch,
+ * Lippert, Borgwardt & Stegle 2013] */
 CT_API ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise);
 
-/* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d). Element
- * (ip + j, lp + q) is the covariance of output j at point i and output q at point l, in the product of their
- * units. With `noisy`, of new observations. Only JOINT has covariances between outputs. Memory as for
+/* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d). Element (ip + j,
+ * lp + q) is the covariance of output j at point i and output q at point l, in the product of their units.
+ * With `noisy`, of new observations. Only COREGIONALISED has covariances between outputs. Memory as for
  * ct_gp_predict_full at mp points. */
 CT_API ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                          ct_tensor *covariance);

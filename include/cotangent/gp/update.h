@@ -17,7 +17,7 @@ CT_API ct_gp *ct_gp_copy(const ct_gp *gp);
  * it is factorised anew, with the jitter ladder. */
 CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise);
 /* Removes `count` rows, counted from 0; later rows move up. For up to 16 rows, the first of them row i, this
- * takes 35 to 70 (n - i)² operations and a second factor. For many rows, with Σ (n - i)² > n³/40, the matrix
+ * takes 66 to 96 (n - i)² operations and a second factor. For many rows, with Σ (n - i)² > n³/40, the matrix
  * is factorised anew. CT_EINDEX for a row that does not exist or is named twice. At least one row must
  * stay. */
 CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);

@@ -17,12 +17,12 @@
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "64 bits hold MPI's handle of a message");
 
 /* Takes over `comm` and makes its errors return. */
-static int keep(MPI_Comm comm, ct__subcomm *line)
+static int keep(MPI_Comm comm, ct__subcomm *sub)
 {
     int error = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (!error) error = MPI_Comm_rank(comm, &line->rank);
-    if (!error) error = MPI_Comm_size(comm, &line->size);
-    line->communicator = MPI_Comm_c2f(comm);
+    if (!error) error = MPI_Comm_rank(comm, &sub->rank);
+    if (!error) error = MPI_Comm_size(comm, &sub->size);
+    sub->communicator = MPI_Comm_c2f(comm);
     return error;
 }
 
@@ -33,11 +33,11 @@ static int split(const ct__subcomm *all, int colour, ct__subcomm *part)
     return error ? error : keep(own, part);
 }
 
-static int open_lines(int communicator, bool world, int *without, ct__subcomm line[CT__SUBCOMMS],
+static int open_parts(int communicator, bool world, int *without, ct__subcomm sub[CT__SUBCOMMS],
                       bool *started)
 {
     int already = 0, ended = 0, level, rows = 1, lowest = INT_MAX, error = MPI_Initialized(&already);
-    ct__subcomm *all = &line[CT__ALL];
+    ct__subcomm *all = &sub[CT__COMM_ALL];
     MPI_Comm own;
     if (!error) error = MPI_Finalized(&ended);
     if (error || ended || (!already && !world)) return MPI_ERR_OTHER;
@@ -51,15 +51,15 @@ static int open_lines(int communicator, bool world, int *without, ct__subcomm li
     for (int r = 1; r * r <= all->size; r++)
         if (all->size % r == 0) rows = r;
     const int cols = all->size / rows;
-    if (!error) error = split(all, all->rank / cols, &line[CT__ROW]);
-    return error ? error : split(all, rows + all->rank % cols, &line[CT__COLUMN]);
+    if (!error) error = split(all, all->rank / cols, &sub[CT__COMM_ROW]);
+    return error ? error : split(all, rows + all->rank % cols, &sub[CT__COMM_COLUMN]);
 }
 
-static void close_lines(ct__subcomm line[CT__SUBCOMMS], bool started)
+static void close_parts(ct__subcomm sub[CT__SUBCOMMS], bool started)
 {
     for (int i = CT__SUBCOMMS - 1; i >= 0; i--) {
-        MPI_Comm comm = MPI_Comm_f2c(line[i].communicator);
-        if (line[i].communicator) MPI_Comm_free(&comm);
+        MPI_Comm comm = MPI_Comm_f2c(sub[i].communicator);
+        if (sub[i].communicator) MPI_Comm_free(&comm);
     }
     if (started) MPI_Finalize();
 }
@@ -111,21 +111,21 @@ static int listen(const ct__watch *w)
     }
 }
 
-/* Tells who is silent, unless a lower process waits, too, and tells. */
-static void tell(const ct__watch *w)
+/* Reports the silent processes, unless a lower one also waits and reports. */
+static void report(const ct__watch *w)
 {
     int *silent = w->heard, count = 0;
     for (int r = 0; r < w->all->rank; r++)
         if (w->heard[r]) return;
     for (int r = 0; r < w->all->size; r++)
         if (!w->heard[r]) silent[count++] = r;
-    if (count) w->tell(w->context, silent, count);
+    if (count) w->report(w->context, silent, count);
 }
 
-/* Calls a tenth of the time before it tells. */
+/* Calls the others a tenth of the time before it reports. */
 static int wait_for(const ct__watch *w, MPI_Request *message)
 {
-    enum { BEGUN, CALLED, TOLD } state = BEGUN;
+    enum { BEGUN, CALLED, REPORTED } state = BEGUN;
     double begin = 0, listened = 0;
     int done = 0, error = 0;
     if (!w) return MPI_Wait(message, MPI_STATUS_IGNORE);
@@ -137,55 +137,55 @@ static int wait_for(const ct__watch *w, MPI_Request *message)
         if (!test) begin = t;
         if (t - listened > 0.01) error = listen(w), listened = t;
         if (!error && state == BEGUN && t - begin > 0.9 * w->seconds) error = call_all(w), state = CALLED;
-        if (state == CALLED && t - begin > w->seconds) tell(w), state = TOLD;
+        if (state == CALLED && t - begin > w->seconds) report(w), state = REPORTED;
     }
 }
 
-static int wait_all(ct__subcomm *line)
+static int wait_all(ct__subcomm *sub)
 {
     int error = 0;
-    for (int i = 0; i < line->messages; i++) {
+    for (int i = 0; i < sub->messages; i++) {
         MPI_Request message;
-        memcpy(&message, &line->message[i], sizeof message);
-        const int own = wait_for(line->watch, &message);
+        memcpy(&message, &sub->message[i], sizeof message);
+        const int own = wait_for(sub->watch, &message);
         if (!error) error = own;
     }
-    line->messages = 0;
+    sub->messages = 0;
     return error;
 }
 
 /* -- messages -------------------------------------------------------------------------------------------- */
 
 /* MPI's counts are int, so a large message is sent in pieces. Waits for all but the last. */
-static int broadcast(ct__subcomm *line, void *data, size_t bytes, int root)
+static int broadcast(ct__subcomm *sub, void *data, size_t bytes, int root)
 {
     MPI_Request message;
-    const MPI_Comm comm = MPI_Comm_f2c(line->communicator);
+    const MPI_Comm comm = MPI_Comm_f2c(sub->communicator);
     char *at = data;
-    int error = line->messages == CT__MOST_MESSAGES ? wait_all(line) : 0;
+    int error = sub->messages == CT__MOST_MESSAGES ? wait_all(sub) : 0;
     for (; bytes > CT__PIECE && !error; at += CT__PIECE, bytes -= CT__PIECE) {
         error = MPI_Ibcast(at, CT__PIECE, MPI_BYTE, root, comm, &message);
-        if (!error) error = wait_for(line->watch, &message);
+        if (!error) error = wait_for(sub->watch, &message);
     }
     if (!error) error = MPI_Ibcast(at, (int)bytes, MPI_BYTE, root, comm, &message);
-    if (!error) memcpy(&line->message[line->messages++], &message, sizeof message);
+    if (!error) memcpy(&sub->message[sub->messages++], &message, sizeof message);
     return error;
 }
 
-static int reduce(const ct__subcomm *line, ct_dtype dtype, void *data, int64_t count, int root)
+static int reduce(const ct__subcomm *sub, ct_dtype dtype, void *data, int64_t count, int root)
 {
     const MPI_Datatype type = dtype == CT_I64 ? MPI_INT64_T : dtype == CT_F32 ? MPI_FLOAT : MPI_DOUBLE;
     const MPI_Op op = dtype == CT_I64 ? MPI_MAX : MPI_SUM;
     const size_t size = dtype == CT_F32 ? sizeof(float) : sizeof(double);
-    const bool own = line->rank == root;
+    const bool own = sub->rank == root;
     int error = 0;
     for (int64_t done = 0, some; done < count && !error; done += some) {
         some = count - done < CT__PIECE ? count - done : CT__PIECE;
         char *at = (char *)data + (size_t)done * size;
         MPI_Request message;
         error = MPI_Ireduce(own ? MPI_IN_PLACE : at, own ? at : NULL, (int)some, type, op, root,
-                            MPI_Comm_f2c(line->communicator), &message);
-        if (!error) error = wait_for(line->watch, &message);
+                            MPI_Comm_f2c(sub->communicator), &message);
+        if (!error) error = wait_for(sub->watch, &message);
     }
     return error;
 }
@@ -200,8 +200,8 @@ static void describe(int error, char text[256])
 
 extern CT_API const ct__transport ct__mpi_transport;
 const ct__transport ct__mpi_transport = { .version = CT__TRANSPORT_VERSION,
-                                          .open = open_lines,
-                                          .close = close_lines,
+                                          .open = open_parts,
+                                          .close = close_parts,
                                           .broadcast = broadcast,
                                           .wait = wait_all,
                                           .reduce = reduce,

@@ -1,6 +1,6 @@
 /* A symmetric (n, n) matrix or a lower triangular factor, wherever its numbers lie: in the memory of one
- * process (memory.c), or over the processes of a group (processes.c). Only what one of these can do is asked
- * of `blocks` and `grid` directly. Over processes the functions are collective. */
+ * process (memory.c), or over the processes of a communicator (processes.c). Only what one of these can do is
+ * asked of `blocks` and `grid` directly. Over processes the functions are collective. */
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 
@@ -42,6 +42,9 @@ struct ct__factor {
     ct__packed blocks; /* in memory */
     ct__grid grid;     /* over processes */
 };
+
+/* In the memory of one process; over the processes of a communicator. */
+extern const ct__storage ct__in_memory, ct__in_processes;
 
 static inline void ct__factor_solve(ct_call *c, const ct__factor *L, int64_t first, ct_view B)
 {

@@ -15,7 +15,7 @@ static int64_t width_of(int64_t n, int rows, int cols)
 ct__grid ct__grid_of(ct_comm *comm, int64_t n)
 {
     if (ct__comm_is_one(comm)) return (ct__grid){ .n = n };
-    const ct__subcomm *row = &comm->line[CT__ROW], *column = &comm->line[CT__COLUMN];
+    const ct__subcomm *row = &comm->sub[CT__COMM_ROW], *column = &comm->sub[CT__COMM_COLUMN];
     const int64_t b = width_of(n, column->size, row->size);
     return (ct__grid){ .comm = comm,
                        .n = n,
@@ -75,7 +75,7 @@ ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i)
 
 /* -- collective operations ------------------------------------------------------------------------------- */
 
-bool ct__grid_meet(ct_call *c, const ct__grid *g)
+bool ct__grid_agree(ct_call *c, const ct__grid *g)
 {
     ct_device *device = ct_call_device(c);
     const ct_status last = ct_last_status(device), own = ct_call_ok(c) ? CT_OK : last ? last : CT_ENOMEM;
@@ -92,24 +92,4 @@ void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
 {
     ct__comm_allreduce(g->comm, x.dtype, x.data, ct_view_count(x));
     ct__grid_sent(c, g);
-}
-
-void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows)
-{
-    ct_prim_fill(c, rows, 0);
-    for (int64_t j = g->col; j <= i && ct__grid_has_row(g, i); j += g->cols)
-        ct_prim_copy(c, ct__grid_stack(g, tiles, j, i, i + 1), ct__grid_part(g, rows, 1, j));
-    ct__comm_reduce(g->comm, CT__ALL, rows.dtype, rows.data, ct_view_count(rows), 0);
-    ct__grid_sent(c, g);
-}
-
-void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out)
-{
-    ct_prim_fill(c, out, 0);
-    if (!ct__grid_meet(c, g)) return;
-    for (int64_t i = g->col; i < g->tiles; i += g->cols)
-        if (ct__grid_owns(g, i))
-            ct_prim_copy(c, ct_view_diagonal(ct__grid_stack(g, tiles, i, i, i + 1)),
-                         ct__grid_part(g, out, 0, i));
-    ct__grid_sum(c, g, out);
 }

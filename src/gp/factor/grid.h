@@ -4,7 +4,7 @@
  * b columns: the tiles of its first column, one below the other, then those of its next column. Only the last
  * tile may have fewer rows.
  *
- * ct__grid_diagonal, sweep and solve are collective. They begin with a meeting (comm.h), which shows whether
+ * What computes with it (factor.h) is collective, and begins with an agreement (comm.h), which shows whether
  * every process had enough memory. [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for
  * distributed memory computers"] */
 #ifndef CT_GP_GRID_H
@@ -18,7 +18,7 @@ typedef struct ct__grid {
     ct_comm *comm; /* NULL: no grid; one process has the matrix */
     int64_t n, b, tiles;
     int rows, cols, row, col; /* of the grid; this process's position in it */
-    bool ahead;               /* a sweep has room for two panels; the second takes a thirtieth of n² */
+    bool ahead;               /* a sweep has memory for two panels; the second takes a thirtieth of n² */
 } ct__grid;
 
 /* A NULL communicator, or one of one process, gives no grid. */
@@ -71,16 +71,11 @@ ct_view ct__grid_part(const ct__grid *g, ct_view array, int dim, int64_t i);
 
 /* -- collective operations ------------------------------------------------------------------------------- */
 
-/* out (n) = the matrix's diagonal. */
-void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);
-/* On process 0 the contiguous `rows` (height, (i + 1) b at most) = tile row i to its last column. No
- * meeting. */
-void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows);
-/* On every process x = the sum of all processes' x. No meeting. */
+/* On every process x = the sum of all processes' x. No agreement. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
 /* Fails the call after an error of MPI. */
 void ct__grid_sent(ct_call *c, const ct__grid *g);
-/* A meeting inside a call; false if a process has failed. */
-bool ct__grid_meet(ct_call *c, const ct__grid *g);
+/* An agreement inside a call; false if a process has failed. */
+bool ct__grid_agree(ct_call *c, const ct__grid *g);
 
 #endif

@@ -57,7 +57,7 @@ static void send_panel(const sweep *s, const step *at, int side, bool onward, in
         const size_t bytes = (size_t)ct_view_dim(W, 0) * (size_t)g->b * ct_dtype_size(W.dtype);
         if (onward && ct__grid_owns(g, i) && g->rows > 1)
             ct_prim_copy(s->c, panel_of(s, at, !side, i, end), W);
-        ct__comm_begin(g->comm, side == CT__TILE_ROWS ? CT__ROW : CT__COLUMN, W.data, bytes,
+        ct__comm_begin(g->comm, side == CT__TILE_ROWS ? CT__COMM_ROW : CT__COMM_COLUMN, W.data, bytes,
                        (int)((onward ? i : at->k) % (side == CT__TILE_ROWS ? g->cols : g->rows)));
     }
 }
@@ -163,7 +163,7 @@ static void update(const sweep *s, const step *at, bool next, bool others)
 /* -- all steps ------------------------------------------------------------------------------------------- */
 
 /* Allocates one panel. */
-static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
+static step panel_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
 {
     step at = { .pivot = ct_scratch(c, dtype, ct_shape2(g->b + 1, g->b)) };
     ct_prim_fill(c, at.pivot, 0);
@@ -184,10 +184,10 @@ static bool run(const sweep *s, step *const panels[2])
         step *at = panels[k % 2], *next = panels[(k + 1) % 2];
         const bool last = k + 1 == g->tiles;
         if (!k || !ahead) panel(s, at);
-        ct__comm_arrive(g->comm);
+        ct__comm_wait(g->comm);
         if (s->inverse) send_panel(s, at, CT__TILE_ROWS, true, 0, k);
         send_panel(s, at, CT__TILE_COLS, true, k + 1, g->tiles);
-        ct__comm_arrive(g->comm);
+        ct__comm_wait(g->comm);
         if (!k || !ahead) replace(s, at);
         update_z(s, at);
         update(s, at, true, !ahead);
@@ -198,18 +198,19 @@ static bool run(const sweep *s, step *const panels[2])
     return positive;
 }
 
-bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
+bool ct__grid_sweep(ct_call *c, const ct__factor *A, bool inverse, double tolerance, ct_view z,
                     ct_view diagonal)
 {
-    const sweep s = { c, g, inverse, tiles, diagonal, z };
-    step panels[2] = { room_for(c, g, z.dtype) };
+    const ct__grid *g = &A->grid;
+    const sweep s = { c, g, inverse, A->numbers, diagonal, z };
+    step panels[2] = { panel_for(c, g, z.dtype) };
     const ct_view before = ct_scratch(c, z.dtype, ct_shape1(g->n));
-    if (g->ahead) panels[1] = room_for(c, g, z.dtype);
-    ct__grid_diagonal(c, g, tiles, before);
+    if (g->ahead) panels[1] = panel_for(c, g, z.dtype);
+    ct__factor_diagonal(c, A, before);
     if (!ct_call_ok(c)) return false;
     const bool positive = run(&s, (step *[]){ &panels[0], &panels[g->ahead] });
     ct_prim_flag_pivots(c, tolerance, before, diagonal, z);
-    if (!ct__grid_meet(c, g) || !positive) return false;
+    if (!ct__grid_agree(c, g) || !positive) return false;
     for (int64_t i = 0; i < g->tiles && inverse; i++)
         if (!ct__grid_owns(g, i)) ct_prim_fill(c, ct__grid_part(g, z, 0, i), 0);
     if (inverse) ct__grid_sum(c, g, z);

@@ -2,12 +2,12 @@
 #ifndef CT_GP_GRID_SWEEP_H
 #define CT_GP_GRID_SWEEP_H
 
-#include "grid.h"
+#include "factor.h"
 
 /* As ct_prim_sweep_blocks: the tiles of C are replaced by those of L or, with `inverse`, of C⁻¹; z (n, 1) by
  * L⁻¹z or C⁻¹z; diagonal (n) by that of L. False if C is not positive definite or the call has failed; the
  * outputs are then undefined. */
-bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
+bool ct__grid_sweep(ct_call *c, const ct__factor *A, bool inverse, double tolerance, ct_view z,
                     ct_view diagonal);
 
 #endif

@@ -1,6 +1,7 @@
-#include "memory.h"
-
-#include "packed_solve.h"
+/* A matrix or factor in the memory of one process. Right-hand sides are the rows of B = [B1 B2]:
+ *     B L⁻ᵀ:  V1 = B1 L11⁻ᵀ,  V2 = (B2 - V1 L21ᵀ) L22⁻ᵀ
+ *     B L⁻¹:  V2 = B2 L22⁻¹,  V1 = (B1 - V2 L21) L11⁻¹ */
+#include "factor.h"
 
 static bool next(const ct__factor *A, ct__block *b)
 {
@@ -15,7 +16,9 @@ static bool next(const ct__factor *A, ct__block *b)
 
 static void diagonal(ct_call *c, const ct__factor *A, ct_view out)
 {
-    ct__packed_diagonal(c, &A->blocks, out);
+    const int64_t n1 = A->blocks.n1;
+    ct_prim_copy(c, ct_view_diagonal(A->blocks.A11), ct__rows(out, 0, n1));
+    if (n1 < A->n) ct_prim_copy(c, ct_view_diagonal(A->blocks.A22), ct__rows(out, n1, A->n));
 }
 
 static bool sweep(ct_call *c, const ct__factor *A, bool inverse, double tolerance, ct_view z,
@@ -26,9 +29,33 @@ static bool sweep(ct_call *c, const ct__factor *A, bool inverse, double toleranc
     return true;
 }
 
-static void solve(ct_call *c, const ct__factor *L, bool trans, int64_t first, ct_view B)
+/* The rows and columns of L from `first` on. */
+static ct__packed from(const ct__packed *L, int64_t first)
 {
-    (trans ? ct__packed_solve_trans : ct__packed_solve)(c, &L->blocks, first, B);
+    const int64_t n1 = L->n1, n2 = L->n2, skip = first < n1 ? first : n1, skip2 = first - skip;
+    if (!first) return *L;
+    return (ct__packed){ .n1 = n1 - skip,
+                         .n2 = n2 - skip2,
+                         .A11 = ct_view_block(L->A11, skip, n1, skip, n1),
+                         .A22 = ct_view_block(L->A22, skip2, n2, skip2, n2),
+                         .A21 = ct_view_block(L->A21, skip2, n2, skip, n1),
+                         .A21t = ct_view_block(L->A21t, skip, n1, skip2, n2) };
+}
+
+static void solve(ct_call *c, const ct__factor *whole, bool trans, int64_t first, ct_view B)
+{
+    const ct__packed L = from(&whole->blocks, first);
+    const unsigned flags = CT_LOWER | CT_RIGHT | (trans ? 0 : CT_TRANS);
+    ct_view B1 = ct__cols(B, 0, L.n1), B2 = ct__cols(B, L.n1, L.n1 + L.n2);
+    if (L.n1 && !trans) {
+        ct_prim_trsm(c, flags, 1, L.A11, B1);
+        ct_prim_gemm(c, -1, B1, L.A21t, 1, B2);
+    }
+    ct_prim_trsm(c, flags, 1, L.A22, B2);
+    if (L.n1 && trans) {
+        ct_prim_gemm(c, -1, B2, L.A21, 1, B1);
+        ct_prim_trsm(c, flags, 1, L.A11, B1);
+    }
 }
 
 static void rows(ct_call *c, const ct__factor *A, int64_t first, ct_view out)
@@ -42,20 +69,6 @@ static bool sum(ct_call *c, const ct__factor *A, ct_view x)
     return ct_call_ok(c);
 }
 
-static const ct__storage in_memory = {
+const ct__storage ct__in_memory = {
     .next = next, .diagonal = diagonal, .sweep = sweep, .solve = solve, .rows = rows, .sum = sum
 };
-
-ct__factor ct__factor_packed(ct_view rectangle, int64_t n)
-{
-    return (ct__factor){
-        .in = &in_memory, .n = n, .unit = 1, .numbers = rectangle, .blocks = ct__packed_of(rectangle, n)
-    };
-}
-
-ct__factor ct__factor_square(ct_view square, int64_t n)
-{
-    return (ct__factor){
-        .in = &in_memory, .n = n, .unit = 1, .numbers = square, .blocks = ct__packed_of_square(square, n)
-    };
-}

@@ -18,7 +18,7 @@ int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 uint64_t ct__packed_panel_most(int64_t n, ct_dtype dtype)
 {
     const uint64_t rows = (uint64_t)n, least = LEAST * rows, all = rows * (uint64_t)widest(n),
-                   room = PANEL_BYTES / ct_dtype_size(dtype), most = all < room ? all : room;
+                   limit = PANEL_BYTES / ct_dtype_size(dtype), most = all < limit ? all : limit;
     return most > least ? most : least;
 }
 
@@ -119,14 +119,6 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
     }
 }
 
-/* -- the diagonal ---------------------------------------------------------------------------------------- */
-
-void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
-{
-    ct_prim_copy(c, ct_view_diagonal(C->A11), ct__rows(diagonal, 0, C->n1));
-    if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct__rows(diagonal, C->n1, C->n1 + C->n2));
-}
-
 void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G)
 {
     ct_view G1 = ct_view_transpose(ct__cols(G, 0, C->n1)),
@@ -169,29 +161,4 @@ void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out
         place(c, ct__rows(P->A21, cut - n1, end - n1), rest, 0);
         place_symmetric(c, P->A22, cut - n1, rest, n1);
     }
-}
-
-/* -- products -------------------------------------------------------------------------------------------- */
-
-/* out += columns col, ... of Y times `right` */
-static void add_product(ct_call *c, ct_view Y, int64_t col, ct_view right, ct_view out)
-{
-    int64_t rows = ct_view_dim(right, 0);
-    if (rows) ct_prim_gemm(c, 1, ct__cols(Y, col, col + rows), right, 1, out);
-}
-
-void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out)
-{
-    bool low = first >= P->n1;
-    int64_t start = low ? P->n1 : 0; /* where the block on the diagonal begins */
-    int64_t w = ct_view_dim(out, 1), at = first - start, end = at + w, size = low ? P->n2 : P->n1;
-    ct_view block = low ? P->A22 : P->A11, square = ct_view_block(room, 0, w, 0, w);
-    place_symmetric(c, ct_view_block(block, at, end, at, end), 0, square, 0);
-    add_product(c, Y, start, ct_view_transpose(ct_view_block(block, at, end, 0, at)), out);
-    add_product(c, Y, first, square, out);
-    add_product(c, Y, start + end, ct_view_block(block, end, size, at, end), out);
-    if (low)
-        add_product(c, Y, 0, ct__cols(P->A21t, at, end), out);
-    else
-        add_product(c, Y, P->n1, ct__cols(P->A21, at, end), out);
 }

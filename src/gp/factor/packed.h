@@ -56,15 +56,10 @@ void ct__copy_lower(ct_call *c, ct_view from, ct_view to);
  * col, rows == cols, to_row == to_col. */
 void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
                      const ct__packed *to, int64_t to_row, int64_t to_col);
-/* diagonal (n) = that of the matrix. */
-void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal);
 /* C += weight GᵀG for G (p, n). */
 void ct__packed_add_product(ct_call *c, const ct__packed *C, double weight, ct_view G);
 
 /* out (rows, n) = rows first, first + 1, ... of the symmetric matrix whose lower triangle is P. */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out);
-/* out (m, w) += Y P[:, first..first + w] for Y (m, n). The columns lie on one side of n1. room: at least
- * (w, w). */
-void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out);
 
 #endif

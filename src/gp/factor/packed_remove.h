@@ -4,8 +4,7 @@
 
 #include "packed.h"
 
-/* Sets `to` to the factor of L Lᵀ without the `count` rows and columns row[0] < row[1] < .... Waits for the
- * device. */
+/* Sets `to` to the factor of L Lᵀ without the `count` rows and columns row[0] < row[1] < .... */
 void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int64_t count,
                        const ct__packed *to);
 

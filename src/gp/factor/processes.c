@@ -1,5 +1,5 @@
-#include "processes.h"
-
+/* A matrix or factor over the processes of a communicator. */
+#include "factor.h"
 #include "grid_solve.h"
 #include "grid_sweep.h"
 
@@ -19,40 +19,40 @@ static bool next(const ct__factor *A, ct__block *b)
     return false;
 }
 
-static void diagonal(ct_call *c, const ct__factor *A, ct_view out)
-{
-    ct__grid_diagonal(c, &A->grid, A->numbers, out);
-}
-
-static bool sweep(ct_call *c, const ct__factor *A, bool inverse, double tolerance, ct_view z,
-                  ct_view diagonal_of_L)
-{
-    return ct__grid_sweep(c, &A->grid, inverse, tolerance, A->numbers, z, diagonal_of_L);
-}
-
-static void solve(ct_call *c, const ct__factor *L, bool trans, int64_t first, ct_view B)
-{
-    ct__grid_solve(c, &L->grid, trans, L->numbers, first, B);
-}
-
-static void rows(ct_call *c, const ct__factor *A, int64_t first, ct_view out)
-{
-    if (first || ct__grid_meet(c, &A->grid)) ct__grid_row(c, &A->grid, A->numbers, first / A->grid.b, out);
-}
-
 static bool sum(ct_call *c, const ct__factor *A, ct_view x)
 {
-    if (!ct__grid_meet(c, &A->grid)) return false;
+    if (!ct__grid_agree(c, &A->grid)) return false;
     ct__grid_sum(c, &A->grid, x);
     return ct_call_ok(c);
 }
 
-static const ct__storage over_processes = {
-    .next = next, .diagonal = diagonal, .sweep = sweep, .solve = solve, .rows = rows, .sum = sum
-};
-
-ct__factor ct__factor_on(const ct__grid *grid, ct_view tiles)
+static void diagonal(ct_call *c, const ct__factor *A, ct_view out)
 {
-    return (
-        ct__factor){ .in = &over_processes, .n = grid->n, .unit = grid->b, .numbers = tiles, .grid = *grid };
+    const ct__grid *g = &A->grid;
+    ct_prim_fill(c, out, 0);
+    for (int64_t i = g->col; i < g->tiles; i += g->cols)
+        if (ct__grid_owns(g, i))
+            ct_prim_copy(c, ct_view_diagonal(ct__grid_stack(g, A->numbers, i, i, i + 1)),
+                         ct__grid_part(g, out, 0, i));
+    sum(c, A, out);
 }
+
+/* A tile row to its last column. Only the first one begins with an agreement. */
+static void rows(ct_call *c, const ct__factor *A, int64_t first, ct_view out)
+{
+    const ct__grid *g = &A->grid;
+    const int64_t i = first / g->b;
+    if (!first && !ct__grid_agree(c, g)) return;
+    ct_prim_fill(c, out, 0);
+    for (int64_t j = g->col; j <= i && ct__grid_has_row(g, i); j += g->cols)
+        ct_prim_copy(c, ct__grid_stack(g, A->numbers, j, i, i + 1), ct__grid_part(g, out, 1, j));
+    ct__comm_reduce(g->comm, CT__COMM_ALL, out.dtype, out.data, ct_view_count(out), 0);
+    ct__grid_sent(c, g);
+}
+
+const ct__storage ct__in_processes = { .next = next,
+                                       .diagonal = diagonal,
+                                       .sweep = ct__grid_sweep,
+                                       .solve = ct__grid_solve,
+                                       .rows = rows,
+                                       .sum = sum };

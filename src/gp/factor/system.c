@@ -17,27 +17,30 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
     const ct_dtype dtype = in[1].dtype;
     const ct__factor C = ct__factor_new(c, &grid, n, dtype, square);
     ct_prim_copy(c, in[2], ct_view_reshape(alpha, ct_view_shape(in[2])));
-    return (ct__system){ .program = program,
-                         .theta = in[0],
-                         .X = in[1],
-                         .noise = in[3],
+    return (ct__system){ .of = { program, in[0], in[1], in[3] },
                          .C = C,
                          .alpha = alpha,
                          .diagonal = ct_scratch(c, dtype, ct_shape1(n)) };
 }
 
+void ct__kernel_block(ct_call *c, const ct__kernel_matrix *C, int64_t row, int64_t col, bool lower, ct_view B)
+{
+    const int64_t row_end = row + ct_view_dim(B, 0), col_end = col + ct_view_dim(B, 1);
+    const bool beside = row != col;
+    if (row == row_end || col == col_end) return;
+    ct_prim_covariance(c, C->program, C->theta, ct__rows(C->X, row, row_end),
+                       beside ? ct__rows(C->X, col, col_end) : ct_no_view(), lower && !beside, B);
+    if (beside) return;
+    const ct_view noise = ct_view_broadcast(C->noise, ct_shape1(ct_view_dim(C->X, 0))),
+                  diagonal = ct_view_diagonal(B);
+    ct_prim_map2(c, CT_MAP_add, diagonal, ct__rows(noise, row, row_end), diagonal);
+}
+
 static void build(ct_call *c, const ct__system *s)
 {
-    const ct_view noise = ct_view_broadcast(s->noise, ct_shape1(s->C.n));
     for (ct__block b = { .number = 0 }; s->C.in->next(&s->C, &b);) {
-        const int64_t row_end = b.row + ct_view_dim(b.M, 0), col_end = b.col + ct_view_dim(b.M, 1);
-        const bool beside = b.row != b.col;
-        if (!beside && s->C.unit > 1) ct_prim_fill(c, b.M, 0); /* whole tiles are sent */
-        ct_prim_covariance(c, s->program, s->theta, ct__rows(s->X, b.row, row_end),
-                           beside ? ct__rows(s->X, b.col, col_end) : ct_no_view(), !beside, b.M);
-        if (beside) continue;
-        ct_view diagonal = ct_view_diagonal(b.M);
-        ct_prim_map2(c, CT_MAP_add, diagonal, ct__rows(noise, b.row, row_end), diagonal);
+        if (b.row == b.col && s->C.unit > 1) ct_prim_fill(c, b.M, 0); /* whole tiles are sent */
+        ct__kernel_block(c, &s->of, b.row, b.col, true, b.M);
     }
 }
 
@@ -54,13 +57,7 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
 void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view u, ct_view theta_bar,
                          ct_view X_bar)
 {
-    const ct__slopes k = { .program = s->program,
-                           .theta = s->theta,
-                           .X = s->X,
-                           .u = u,
-                           .weight = weight,
-                           .theta_bar = theta_bar,
-                           .X_bar = X_bar };
+    const ct__slopes k = { .of = &s->of, .u = u, .weight = weight, .theta_bar = theta_bar, .X_bar = X_bar };
     ct__slopes_clear(c, &k);
     for (ct__block b = { .number = 0 }; s->C.in->next(&s->C, &b);) ct__slopes_add(c, &k, b.M, b.row, b.col);
     s->C.in->sum(c, &s->C, theta_bar);
@@ -77,18 +74,19 @@ void ct__slopes_clear(ct_call *c, const ct__slopes *s)
 void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int64_t col)
 {
     const int64_t row_end = row + ct_view_dim(M, 0), col_end = col + ct_view_dim(M, 1);
+    const ct__kernel_matrix *C = s->of;
     const bool beside = row != col;
     if (row == row_end || col == col_end) return;
-    ct_view x = ct__rows(s->X, row, row_end), z = beside ? ct__rows(s->X, col, col_end) : ct_no_view();
+    ct_view x = ct__rows(C->X, row, row_end), z = beside ? ct__rows(C->X, col, col_end) : ct_no_view();
     ct_cov_bar bar = { .M = M,
                        .u = ct__rows(s->u, row, row_end),
                        .v = ct__rows(s->u, col, col_end),
                        .alpha = beside ? 2 * s->weight : s->weight,
                        .lower = !beside };
-    ct_prim_covariance_bar(c, s->program, s->theta, x, z, &bar, true, s->theta_bar,
+    ct_prim_covariance_bar(c, C->program, C->theta, x, z, &bar, true, s->theta_bar,
                            ct__rows(s->X_bar, row, row_end));
     if (!beside || !ct_is_view(s->X_bar)) return;
     ct_cov_bar transposed = { .M = ct_view_transpose(M), .u = bar.v, .v = bar.u, .alpha = bar.alpha };
-    ct_prim_covariance_bar(c, s->program, s->theta, z, x, &transposed, true, ct_no_view(),
+    ct_prim_covariance_bar(c, C->program, C->theta, z, x, &transposed, true, ct_no_view(),
                            ct__rows(s->X_bar, col, col_end));
 }

@@ -7,9 +7,18 @@
 
 #include "place.h"
 
-typedef struct ct__system {
+/* k(X, X) + diag(noise) of a kernel's program. */
+typedef struct ct__kernel_matrix {
     const ct_cov_program *program;
-    ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */
+    ct_view theta, X, noise; /* (P), (n, d), (n) or (1) */
+} ct__kernel_matrix;
+
+/* B = C[row.., col..]. A block on the diagonal has row == col; with `lower` only its lower triangle. */
+void ct__kernel_block(ct_call *c, const ct__kernel_matrix *C, int64_t row, int64_t col, bool lower,
+                      ct_view B);
+
+typedef struct ct__system {
+    ct__kernel_matrix of;
     ct__factor C;            /* scratch                                               */
     ct_view alpha, diagonal; /* (n, p): r, then C⁻¹r;  scratch (n): the diagonal of L */
 } ct__system;
@@ -35,8 +44,8 @@ void ct__system_contract(ct_call *c, const ct__system *s, double weight, ct_view
 /* The contraction of ct__system_contract, with the symmetric M given block by block: the blocks on its
  * diagonal, and those on one side of it. */
 typedef struct ct__slopes {
-    const ct_cov_program *program;
-    ct_view theta, X, u; /* (P), (n, d), (n); no view for u: zero */
+    const ct__kernel_matrix *of;
+    ct_view u; /* (n); no view: zero */
     double weight;
     ct_view theta_bar, X_bar; /* (P), (n, d); no view for X_bar: not wanted */
 } ct__slopes;

@@ -3,7 +3,7 @@
  *
  *     magic "\211CTFIT\r\n", u32 version, u64 fingerprint, u64 CRC-64 of all before
  *     records of one size, each:
- *         key: u64 model, u32 start, number, f64 z[P]
+ *         key: u64 model, u32 start, step, f64 z[P]
  *         u32 failed, f64 value, jitter, error, gradient[P], u64 CRC-64 of the record before it
  *
  * P is the largest number of parameters of the fit's models; smaller models are padded with zeros. The
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gp/data/crc64.h"
 #include "gp/data/numbers.h"
 #include "gp/file/fingerprint.h"
 #include "gp/file/stream.h"
@@ -45,27 +46,17 @@ static bool pass_record(const ct__checkpoint *c, ct__evaluation *e, unsigned cha
     ct__stream s = { .data = record, .size = c->size, .reading = reading };
     ct__stream_numbers(&s, &e->model, 1, 8);
     e->start = ct__stream_small(&s, e->start, INT32_MAX);
-    e->number = ct__stream_small(&s, e->number, INT32_MAX);
+    e->step = ct__stream_small(&s, e->step, INT32_MAX);
     ct__stream_numbers(&s, e->z, (size_t)e->n, 8);
     s.at = c->key;
     e->failed = ct__stream_small(&s, e->failed, 1);
-    double *result[] = { &e->value, &e->jitter, &e->error };
-    for (int i = 0; i < 3; i++) ct__stream_numbers(&s, result[i], 1, 8);
-    ct__stream_numbers(&s, e->gradient, (size_t)e->n, 8);
+    ct__stream_numbers(&s, e->number, (size_t)(CT__GRADIENT + e->n), 8);
     s.at = c->size - 8;
     ct__stream_seal(&s);
     return !s.bad;
 }
 
 /* -- fingerprints ---------------------------------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t print, uint64_t with)
-{
-    unsigned char bytes[16];
-    ct__stream s = { .data = bytes, .size = sizeof bytes };
-    ct__stream_numbers(&s, (uint64_t[]){ print, with }, 2, 8);
-    return ct__stream_crc(&s);
-}
 
 static uint64_t options_print(const ct_fit_options *o)
 {
@@ -143,12 +134,12 @@ ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *
 {
     ct_device *device = ct_gp_device(models[0]);
     int64_t numbers = 0;
-    print = mix(print, options_print(options));
+    uint64_t part = options_print(options);
+    print = ct__crc64_more(print, &part, sizeof part);
     for (int64_t i = 0; i < count; i++) {
-        uint64_t model;
-        ct_status s = ct__gp_fingerprint(models[i], &model);
+        ct_status s = ct__gp_fingerprint(models[i], &part);
         if (s) return s;
-        print = mix(print, model);
+        print = ct__crc64_more(print, &part, sizeof part);
         if (ct_gp_params(models[i]) > numbers) numbers = ct_gp_params(models[i]);
     }
     ct__checkpoint *c = ct__gp_alloc(device, 1, sizeof *c);
@@ -180,9 +171,8 @@ bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e
     for (int64_t i = 0; i < c->count; i++, *at = (*at + 1) % c->count) {
         unsigned char *record = c->good + (size_t)*at * c->size;
         if (memcmp(record, e->record, c->key) != 0) continue;
-        bool good = pass_record(c, e, record, true) && !(e->failed && e->number == 1);
-        if (!e->failed) good = good && isfinite(e->value) && isfinite(e->jitter) && e->error >= 0;
-        for (int64_t j = 0; j < e->n && good && !e->failed; j++) good = isfinite(e->gradient[j]);
+        bool good = pass_record(c, e, record, true) && (e->failed ? e->step > 1 : e->number[CT__ERROR] >= 0);
+        for (int64_t j = 0; j < CT__GRADIENT + e->n && good && !e->failed; j++) good = isfinite(e->number[j]);
         if (good) return true;
     }
     return false;
@@ -190,7 +180,7 @@ bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e
 
 ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e)
 {
-    if (e->failed && e->number == 1) return CT_OK; /* it ends the search with its own message */
+    if (e->failed && e->step == 1) return CT_OK; /* it ends the search with its own message */
     pass_record(c, e, e->record, false);
     ct_status s = ct_append_bytes(c->file, e->record, c->size);
     if (s && !c->message[0]) snprintf(c->message, sizeof c->message, "%s", ct_message(c->device));

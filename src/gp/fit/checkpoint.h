@@ -5,16 +5,17 @@
 #include <cotangent/gp/fit.h>
 #include <cotangent/io.h>
 
+#include "objective.h"
+
 /* One evaluation. The members up to z are its key. */
 typedef struct ct__evaluation {
-    uint64_t model; /* ct__gp_fingerprint */
-    int start, number;
+    uint64_t model;  /* ct__gp_fingerprint */
+    int start, step; /* step: which evaluation of the start, from 1 */
     int64_t n;
-    double *z;                   /* [n] */
-    bool failed;                 /* CT_ENUMERIC; the following members are then meaningless */
-    double value, jitter, error; /* as of ct__gp_evaluate; of mixed precision */
-    double *gradient;            /* [n] */
-    unsigned char *record;       /* [size] of the checkpoint, zeroed by the caller before the first use */
+    double *z;             /* [n] */
+    bool failed;           /* CT_ENUMERIC; the numbers are then meaningless */
+    double *number;        /* [CT__GRADIENT + n] */
+    unsigned char *record; /* [size] of the checkpoint, zeroed by the caller before the first use */
 } ct__evaluation;
 
 typedef struct ct__checkpoint {

@@ -19,8 +19,6 @@
 #include "gp/model/options.h"
 #include "gp/model/param_units.h"
 #include "gp/model/param_values.h"
-#include "objective.h"
-#include "optimize.h"
 #include "start.h"
 
 /* -- one model ------------------------------------------------------------------------------------------- */
@@ -28,15 +26,15 @@
 /* The leave-one-out density may be highest for a level thousands of deviations away from the data, where new
  * rows are predicted badly. So the level is bounded to a standard deviation around the mean, unless it has
  * bounds or a start of its own. In z coordinates y is that of the standardised model. */
-static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
+static ct_status hold_level(ct__fit *f, int64_t i)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->target.y);
     if (!y) return CT_ENOMEM;
     ct__gp_column_moments(y, f->gp->rows.n, 1, &average, &deviation);
     free(y);
     if (!f->gp->params.param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
-    if (isinf(*lower)) *lower = fmin(*z, average - deviation);
-    if (isinf(*upper)) *upper = fmax(*z, average + deviation);
+    if (isinf(f->lower[i])) f->lower[i] = fmin(*z, average - deviation);
+    if (isinf(f->upper[i])) f->upper[i] = fmax(*z, average + deviation);
     return CT_OK;
 }
 
@@ -45,7 +43,6 @@ static ct_status allocate(ct__fit *f)
     ct_gp *gp = f->gp;
     ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->params.count,
                                 (double **[]){ &f->before, &f->first, &f->lower, &f->upper, &f->winner }, 5);
-    f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->params.count, sizeof *f->free_index);
     free(gp->starts);
     gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     gp->report.start = gp->starts;
@@ -53,16 +50,15 @@ static ct_status allocate(ct__fit *f)
     for (int k = 0; k < f->report.starts && gp->starts; k++)
         gp->starts[k] =
             (ct_fit_start){ .status = CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
-    if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
+    if (s || !gp->starts) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->params.count && !s; i++) {
         f->before[i] = gp->params.param[i].value;
-        f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
+        f->first[i] = f->lower[i] = f->upper[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->params.param[i].fixed) continue;
-        double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
-        ct__gp_bounds(gp, i, lower, upper);
+        f->n_free++;
+        ct__gp_bounds(gp, i, &f->lower[i], &f->upper[i]);
         if (i == gp->params.mean_at && gp->mean.kind == CT_MEAN_CONSTANT && f->by->holds_level)
-            s = hold_level(f, i, lower, upper);
-        f->free_index[f->n_free++] = i;
+            s = hold_level(f, i);
     }
     return s;
 }
@@ -74,14 +70,14 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
     const unsigned features = gp->likelihood.features | ct__features_of_fit(options);
     const ct__likelihood *by = ct__likelihood_for(gp->device, features, gp, "ct_gp_fit");
     const bool noisy = by && by->noisy;
-    ct_optimizer optimizer = options->optimizer;
-    if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
-    const int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
+    const bool adam = options->optimizer == CT_OPTIMIZER_ADAM || !ct__lbfgs.run;
+    const ct__optimizer *optimizer = adam ? &ct__adam : &ct__lbfgs;
     const double tolerance = narrow ? 1e-4 : noisy ? 1e-5 : 1e-6;
     *f = (ct__fit){
         .gp = gp,
         .options = options,
         .by = by,
+        .optimizer = optimizer,
         .lock = lock,
         .index = index,
         .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
@@ -89,8 +85,8 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
                 : noisy ? 1e-4
                         : 1e-6,
         .begun = ct__now(),
-        .max_iterations = options->max_iterations ? options->max_iterations : iterations,
-        .report = { .optimizer = optimizer,
+        .max_iterations = options->max_iterations ? options->max_iterations : optimizer->iterations,
+        .report = { .optimizer = adam ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_LBFGS,
                     .objective = INFINITY,
                     .objective_of = options->objective,
                     .starts = 1 + options->restarts,
@@ -115,11 +111,11 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
  * fresh signs. If that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
-    double objective, jitter;
-    ct_status s = ct__gp_evaluate(f->gp, f->by, 1, f->winner, &objective, NULL, &jitter);
+    double number[CT__GRADIENT];
+    ct_status s = ct__gp_evaluate(f->gp, f->by, 1, f->winner, false, number);
     if (s) return s == CT_ENUMERIC ? CT_OK : s;
-    f->report.objective = objective;
-    f->report.objective_error = f->gp->likelihood.error;
+    f->report.objective = number[CT__VALUE];
+    f->report.objective_error = number[CT__ERROR];
     return CT_OK;
 }
 
@@ -150,7 +146,6 @@ static ct_status conclude(ct__fit *f)
     f->report.seconds = ct__now() - f->begun;
     if (f->report.start) f->gp->report = f->report;
     free(f->before);
-    free(f->free_index);
     return s;
 }
 
@@ -223,7 +218,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
         if (!models[i]) return CT_EINVAL;
         if (models[i]->options.comm != models[0]->options.comm)
             return ct_device_fail(models[i]->device, CT_EINVAL,
-                                  "ct_gp_fit_many: models 0 and %lld belong to different groups",
+                                  "ct_gp_fit_many: models 0 and %lld belong to different communicators",
                                   (long long)i);
         for (int64_t j = 0; j < i; j++)
             if (models[i] == models[j])
@@ -240,7 +235,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
                                  { "tolerance", o->tolerance, 0, INFINITY },
                                  { "learning_rate", o->learning_rate, 0, DBL_MAX } };
     if (ct__options_check(device, "ct_gp_fit", range, sizeof range / sizeof *range)) return CT_EINVAL;
-    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
+    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__lbfgs.run)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");
     return CT_OK;

@@ -13,34 +13,31 @@
 typedef struct evaluation {
     const ct__likelihood *by;
     uint64_t draw;
-    double value, *gradient; /* in s; NULL: not wanted */
+    bool slopes;
+    double *number; /* the gradient in s */
 } evaluation;
-
-static ct_status read_bar(ct_var v, double *out)
-{
-    ct_tensor *bar = ct_cotangent(v);
-    return bar ? ct__gp_read(bar, out) : CT_OK;
-}
 
 /* The objective of the standardised problem, without priors, and its gradient. */
 static ct_status attempt(ct_gp *gp, const double *s, double jitter, void *context)
 {
-    evaluation *e = context;
-    const ct__params *p = &gp->params;
-    ct__graph g = ct__graph_of(gp, s, jitter, e->gradient != NULL);
+    const evaluation *e = context;
+    ct__graph g = ct__graph_of(gp, s, jitter, e->slopes);
     g.draw = e->draw;
-    const ct_var v = e->by->objective(gp, &g);
-    e->value = ct_item(v);
+    const ct_var v = e->by->objective(gp, &g), leaf[] = { g.theta, g.noise, g.mean };
+    const int64_t at[] = { 0, gp->params.noise_at, gp->params.mean_at }, count = gp->params.count;
+    double *gradient = e->number + CT__GRADIENT;
+    e->number[CT__VALUE] = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
-    if (!status && !isfinite(e->value)) return CT_ENUMERIC;
-    if (status || !e->gradient) return status;
+    if (!status && !isfinite(e->number[CT__VALUE])) return CT_ENUMERIC;
+    if (status || !e->slopes) return status;
     status = ct_backward(v);
-    memset(e->gradient, 0, (size_t)p->count * sizeof *e->gradient);
-    if (!status) status = read_bar(g.theta, e->gradient);
-    if (!status && p->noise_at >= 0) status = read_bar(g.noise, e->gradient + p->noise_at);
-    if (!status && p->mean_at >= 0) status = read_bar(g.mean, e->gradient + p->mean_at);
-    for (int64_t i = 0; i < p->count && !status; i++)
-        if (!isfinite(e->gradient[i])) status = CT_ENUMERIC;
+    memset(gradient, 0, (size_t)count * sizeof *gradient);
+    for (int k = 0; k < 3 && !status; k++) {
+        ct_tensor *bar = at[k] < 0 ? NULL : ct_cotangent(leaf[k]);
+        if (bar) status = ct__gp_read(bar, gradient + at[k]);
+    }
+    for (int64_t i = 0; i < count && !status; i++)
+        if (!isfinite(gradient[i])) status = CT_ENUMERIC;
     return status;
 }
 
@@ -51,34 +48,33 @@ static ct_status as_process_0(ct_gp *gp, ct_status status, double *x, int64_t co
     return ct__comm_agree_broadcast(gp->options.comm, gp->device, status, x, (size_t)count * sizeof *x);
 }
 
-ct_status ct__gp_evaluate(ct_gp *gp, const ct__likelihood *by, uint64_t draw, const double *z, double *value,
-                          double *gradient, double *jitter)
+ct_status ct__gp_evaluate(ct_gp *gp, const ct__likelihood *by, uint64_t draw, const double *z, bool slopes,
+                          double *number)
 {
     const int64_t count = gp->params.count;
-    evaluation e = { by, draw, NAN, gradient };
-    double *s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *s);
+    evaluation e = { by, draw, slopes, number };
+    double *s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *s), *gradient = number + CT__GRADIENT;
     if (!s) return CT_ENOMEM;
     memcpy(s, z, (size_t)count * sizeof *s);
     ct_status status = as_process_0(gp, CT_OK, s, count);
     for (int64_t i = 0; i < count; i++)
         if (ct__gp_positive(gp, i)) s[i] = exp(s[i]);
     gp->likelihood.error = 0;
-    if (!status) status = ct__ladder(gp, s, by->noisy, attempt, &e, jitter);
+    number[CT__VALUE] = NAN;
+    if (!status) status = ct__ladder(gp, s, by->noisy, attempt, &e, &number[CT__JITTER]);
     ct_tape_reset(gp->tape);
-    *value = e.value;
+    number[CT__ERROR] = gp->likelihood.error;
+    number[CT__VALUE] += ct__target_volume(&gp->target, gp->rows.n);
     for (int64_t i = 0; i < count && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
-        *value -= ct__prior_log_density(&gp->params.param[i].prior, v, &slope);
-        if (!gradient) continue;
+        number[CT__VALUE] -= ct__prior_log_density(&gp->params.param[i].prior, v, &slope);
+        if (!slopes) continue;
         gradient[i] -= slope * unit;
         if (ct__gp_positive(gp, i)) gradient[i] *= s[i];
     }
-    *value += ct__target_volume(&gp->target, gp->rows.n);
     free(s);
-    status = as_process_0(gp, status, value, 1);
-    if (!status) status = as_process_0(gp, CT_OK, jitter, 1);
-    if (!status && gradient) status = as_process_0(gp, CT_OK, gradient, count);
-    if (!status && !isfinite(*value))
+    status = as_process_0(gp, status, number, CT__GRADIENT + (slopes ? count : 0));
+    if (!status && !isfinite(number[CT__VALUE]))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "the objective is not finite: a prior excludes this point");
     return status;
@@ -89,18 +85,20 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     if (!gp) return CT_EINVAL;
     if (!u || !value) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_objective: an argument is NULL");
     ct__gp_enter(gp);
-    double *z = ct__gp_alloc(gp->device, (uint64_t)gp->params.count, sizeof *z), jitter;
-    if (!z) return ct__gp_leave(gp, CT_ENOMEM);
+    const ct__likelihood *by = gp->likelihood.row;
+    double *z, *number;
+    ct_status status =
+        ct__gp_arrays(gp->device, (uint64_t)gp->params.count + CT__GRADIENT, (double **[]){ &z, &number }, 2);
+    if (status) return ct__gp_leave(gp, status);
     for (int64_t i = 0; i < gp->params.count; i++)
         z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
-    const ct__likelihood *by = gp->likelihood.row;
-    ct_status status = ct__gp_reserve(gp->device, by->bytes(gp, 0, gradient != NULL),
-                                      gp->rows.dtype == CT_F64, "the likelihood", "use fewer rows");
-    if (!status) status = ct__gp_evaluate(gp, by, 0, z, value, gradient, &jitter);
+    status = ct__gp_reserve(gp->device, by->bytes(gp, 0, gradient != NULL), gp->rows.dtype == CT_F64,
+                            "the likelihood", "use fewer rows");
+    if (!status) status = ct__gp_evaluate(gp, by, 0, z, gradient != NULL, number);
     for (int64_t i = 0; gradient && i < gp->params.count; i++)
-        if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
-    free(z);
+        gradient[i] = number[CT__GRADIENT + i] / (ct__gp_positive(gp, i) ? 1 : ct__gp_unit(gp, i));
     status = ct__gp_leave(gp, status);
-    if (status) *value = NAN;
+    *value = status ? NAN : number[CT__VALUE];
+    free(z);
     return status;
 }

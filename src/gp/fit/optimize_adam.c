@@ -7,7 +7,7 @@
 
 enum { PATIENCE = 50 };
 
-ct_fit_end ct__search_adam(ct__search *s)
+static ct_fit_end run(ct__search *s)
 {
     const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
     size_t n = (size_t)s->n;
@@ -41,3 +41,9 @@ ct_fit_end ct__search_adam(ct__search *s)
     free(g);
     return end;
 }
+
+static int evaluations(int iterations) { return iterations + 1; }
+
+const ct__optimizer ct__adam = {
+    .run = run, .iterations = 1000, .evaluations = evaluations, .counts_all = true
+};

@@ -2,9 +2,9 @@
  * best point with LD_SLSQP. */
 #include <nlopt.h>
 
-#include "optimize.h"
+#include <string.h>
 
-const bool ct__has_lbfgs = true;
+#include "optimize.h"
 
 typedef struct relay {
     ct__search *search;
@@ -25,7 +25,7 @@ static double objective(unsigned n, const double *x, double *gradient, void *con
     return f;
 }
 
-static nlopt_result run(nlopt_algorithm algorithm, relay *r)
+static nlopt_result optimize(nlopt_algorithm algorithm, relay *r)
 {
     ct__search *s = r->search;
     r->opt = nlopt_create(algorithm, (unsigned)s->n);
@@ -41,16 +41,20 @@ static nlopt_result run(nlopt_algorithm algorithm, relay *r)
     return result;
 }
 
-ct_fit_end ct__search_lbfgs(ct__search *s)
+static ct_fit_end run(ct__search *s)
 {
     relay r = { .search = s };
-    nlopt_result result = run(NLOPT_LD_LBFGS, &r);
+    nlopt_result result = optimize(NLOPT_LD_LBFGS, &r);
     if (result < 0 && !r.stopped && result != NLOPT_OUT_OF_MEMORY) {
-        s->best(s->context, s->x);
-        result = run(NLOPT_LD_SLSQP, &r);
+        memcpy(s->x, s->best, (size_t)s->n * sizeof *s->x);
+        result = optimize(NLOPT_LD_SLSQP, &r);
     }
     if (r.stopped) return CT_FIT_STOPPED;
     if (result == NLOPT_OUT_OF_MEMORY) return CT_FIT_FAILED;
     if (result == NLOPT_MAXEVAL_REACHED) return CT_FIT_EVALUATIONS;
     return result < 0 ? CT_FIT_STALLED : CT_FIT_FLAT;
 }
+
+static int evaluations(int iterations) { return 2 * iterations + 20; }
+
+const ct__optimizer ct__lbfgs = { .run = run, .iterations = 200, .evaluations = evaluations };

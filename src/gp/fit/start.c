@@ -9,7 +9,6 @@
 
 #include "gp/data/numbers.h"
 #include "gp/model/param_units.h"
-#include "objective.h"
 #include "optimize.h"
 
 enum { IDLE = 5 };
@@ -17,16 +16,14 @@ enum { IDLE = 5 };
 /* Arrays over all parameters are in z coordinates. */
 typedef struct start {
     ct__fit *fit;
-    ct_gp *gp; /* the model of the fit, or its clone on another device */
-    ct_fit_start report;
-    int index, jittered, failed, replayed;
-    int64_t logged; /* the last record found in the checkpoint */
-    bool stopped;   /* the caller asked this start, or another, to stop */
-    int idle;       /* evaluations in a row that changed the objective by no more than rounding */
-    double gradient_norm, error;     /* of the best point */
-    double *z, *v, *gradient, *best; /* the current point and its values; the best point */
-    double *x;                       /* [n_free], of the search */
-    unsigned char *record;           /* a checkpoint's */
+    ct_gp *gp;            /* the model of the fit, or its clone on another device */
+    int index, idle;      /* idle: evaluations in a row that changed the objective by no more than rounding */
+    ct_fit_report report; /* of this start alone */
+    ct_status status;
+    ct__evaluation at;    /* the present point */
+    int64_t logged;       /* the last record found in the checkpoint */
+    bool stopped;         /* the caller asked this start, or another, to stop */
+    double *v, *best, *x; /* the present point in v; the best point; that of the search */
 } start;
 
 double ct__now(void)
@@ -43,8 +40,8 @@ static double projected_norm(const start *t, const double *x)
 {
     const ct__fit *f = t->fit;
     double norm = 0;
-    for (int i = 0; i < f->n_free; i++) {
-        double g = t->gradient[f->free_index[i]];
+    for (int64_t i = 0; i < t->at.n; i++) {
+        double g = t->at.number[CT__GRADIENT + i];
         bool held = (x[i] <= f->lower[i] && g > 0) || (x[i] >= f->upper[i] && g < 0);
         if (!held) norm = fmax(norm, fabs(g));
     }
@@ -56,7 +53,7 @@ static bool report(start *t, double value, double norm, double jitter)
 {
     ct__fit *f = t->fit;
     ct_gp *gp = t->gp;
-    for (int64_t i = 0; i < gp->params.count; i++) t->v[i] = ct__gp_v_of(gp, i, t->z[i]);
+    for (int64_t i = 0; i < gp->params.count; i++) t->v[i] = ct__gp_v_of(gp, i, t->at.z[i]);
     const ct_fit_progress p = { .model = f->index,
                                 .start = t->index,
                                 .starts = f->report.starts,
@@ -76,7 +73,7 @@ static bool report(start *t, double value, double norm, double jitter)
         f->lock->stopped = f->options->progress(f->options->context, &p) != 0;
     int64_t stopped = f->lock->stopped;
     pthread_mutex_unlock(&f->lock->mutex);
-    if (!ct__comm_is_one(gp->options.comm)) { /* the next meeting repeats a failure */
+    if (!ct__comm_is_one(gp->options.comm)) { /* the next agreement repeats a failure */
         ct__comm_agree(gp->options.comm, gp->device, CT_OK, &stopped);
         f->lock->stopped = stopped;
     }
@@ -88,7 +85,7 @@ static bool report(start *t, double value, double norm, double jitter)
 static int stop(start *t, ct_fit_end end, ct_status status)
 {
     t->report.end = end;
-    t->report.status = status;
+    t->status = status;
     return 1;
 }
 
@@ -96,68 +93,68 @@ static int stop(start *t, ct_fit_end end, ct_status status)
  * search back. */
 static int outside(start *t, const double *x, double *value, double *g)
 {
-    const ct__fit *f = t->fit;
-    t->failed++;
+    t->report.failed++;
     report(t, INFINITY, NAN, 0);
     if (isinf(t->report.objective)) return stop(t, CT_FIT_FAILED, CT_ENUMERIC);
     *value = t->report.objective / (double)t->gp->rows.n + 1;
-    for (int i = 0; i < f->n_free; i++) {
-        double away = x[i] - t->best[f->free_index[i]];
+    for (int64_t i = 0; i < t->at.n; i++) {
+        double away = x[i] - t->best[i];
         *value += away * away;
         g[i] = 2 * away;
     }
     return 0;
 }
 
-/* Whether the checkpoint has the evaluation. In a communicator process 0 has the checkpoint and shares it
- * with all. */
-static ct_status replay(start *t, ct__evaluation *e, bool *found)
-{
-    const ct__fit *f = t->fit;
-    ct_comm *comm = t->gp->options.comm;
-    ct_device *device = t->gp->device;
-    int64_t has = f->lock->checkpoint && ct__checkpoint_find(f->lock->checkpoint, &t->logged, e);
-    ct_status s = f->options->checkpoint ? ct__comm_agree(comm, device, CT_OK, &has) : CT_OK;
-    *found = has;
-    if (s || !has) return s;
-    double result[] = { e->failed, e->value, e->jitter, e->error };
-    s = ct__comm_agree_broadcast(comm, device, CT_OK, result, sizeof result);
-    if (!s)
-        s = ct__comm_agree_broadcast(comm, device, CT_OK, e->gradient, (size_t)e->n * sizeof *e->gradient);
-    e->failed = result[0] != 0;
-    e->value = result[1];
-    e->jitter = result[2];
-    e->error = result[3];
-    return s;
-}
-
-/* The evaluation at t->z, taken from the checkpoint or computed and added to it. */
-static ct_status obtain(start *t, ct__evaluation *e)
+/* The evaluation at t->at.z, taken from the checkpoint or computed and added to it. In a communicator process
+ * 0 has the checkpoint and shares it with all. */
+static ct_status obtain(start *t)
 {
     const ct__fit *f = t->fit;
     ct__checkpoint *c = f->lock->checkpoint;
-    *e = (ct__evaluation){ .model = f->print,
-                           .start = t->index,
-                           .number = t->report.evaluations,
-                           .n = t->gp->params.count,
-                           .z = t->z,
-                           .gradient = t->gradient,
-                           .record = t->record };
-    bool found;
-    ct_status s = replay(t, e, &found);
-    if (s) return s;
-    if (found) {
-        t->replayed++;
-        return e->failed ? CT_ENUMERIC : CT_OK;
-    }
-    s = ct__gp_evaluate(t->gp, f->by, 0, t->z, &e->value, t->gradient, &e->jitter);
-    e->error = t->gp->likelihood.error;
+    ct__evaluation *e = &t->at;
+    ct_comm *comm = t->gp->options.comm;
+    ct_device *device = t->gp->device;
+    e->step = t->report.evaluations;
+    int64_t found = c && ct__checkpoint_find(c, &t->logged, e) ? 1 + e->failed : 0;
+    ct_status s = f->options->checkpoint ? ct__comm_agree(comm, device, CT_OK, &found) : CT_OK;
+    if (!s && found)
+        s = ct__comm_agree_broadcast(comm, device, CT_OK, e->number,
+                                     (size_t)(CT__GRADIENT + e->n) * sizeof *e->number);
+    t->report.replayed += !s && found;
+    if (s || found) return s ? s : found > 1 ? CT_ENUMERIC : CT_OK;
+    s = ct__gp_evaluate(t->gp, f->by, 0, e->z, true, e->number);
     e->failed = s == CT_ENUMERIC;
     if (!c || (s && !e->failed)) return s;
     pthread_mutex_lock(&f->lock->mutex);
-    ct_status added = ct__checkpoint_add(c, t->gp->device, e);
+    ct_status added = ct__checkpoint_add(c, device, e);
     pthread_mutex_unlock(&f->lock->mutex);
     return added ? added : s;
+}
+
+/* A point with a value. The error is three deviations, and a change within one is none. A point that the
+ * callback has not seen is not kept. */
+static double inside(start *t, const double *x, double *value, double *g)
+{
+    const ct__fit *f = t->fit;
+    const double points = (double)t->gp->rows.n, *number = t->at.number, objective = number[CT__VALUE];
+    const double norm = projected_norm(t, x);
+    const ct_fit_report before = t->report;
+    const bool lower = objective < before.objective;
+    *value = objective / points;
+    for (int64_t i = 0; i < t->at.n; i++) g[i] = number[CT__GRADIENT + i] / points;
+    t->idle = fabs(objective - before.objective) <= fmax(f->flat, number[CT__ERROR] / 3) ? t->idle + 1 : 0;
+    t->report.jittered += number[CT__JITTER] > 0;
+    if (lower) {
+        t->report.iterations += t->report.evaluations > 1 && !f->optimizer->counts_all;
+        t->report.objective = objective;
+        t->report.gradient_norm = norm;
+        t->report.objective_error = number[CT__ERROR];
+    }
+    if (!report(t, objective, norm, number[CT__JITTER]))
+        t->report = before;
+    else if (lower)
+        memcpy(t->best, t->at.z, (size_t)t->at.n * sizeof *t->best);
+    return norm / points;
 }
 
 /* The optimiser's objective and gradient are per data point, so that the first step has a sensible length. */
@@ -165,47 +162,17 @@ static int evaluate(void *context, const double *x, double *value, double *g)
 {
     start *t = context;
     const ct__fit *f = t->fit;
-    ct_gp *gp = t->gp;
-    double points = (double)gp->rows.n, norm = NAN;
-    ct__evaluation e;
-    for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
-    bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
-    if (t->report.evaluations++ && adam) t->report.iterations++;
-    ct_status s = obtain(t, &e);
+    double norm = INFINITY;
+    memcpy(t->at.z, x, (size_t)t->at.n * sizeof *x);
+    t->report.iterations += t->report.evaluations++ && f->optimizer->counts_all;
+    const ct_status s = obtain(t);
     if (s && s != CT_ENUMERIC) return stop(t, CT_FIT_FAILED, s);
-    if (s) {
-        if (outside(t, x, value, g)) return 1;
-    } else {
-        t->jittered += e.jitter > 0;
-        *value = e.value / points;
-        for (int i = 0; i < f->n_free; i++) g[i] = t->gradient[f->free_index[i]] / points;
-        norm = projected_norm(t, x);
-        /* the error is three deviations; a change within one is none */
-        t->idle = fabs(e.value - t->report.objective) <= fmax(f->flat, e.error / 3) ? t->idle + 1 : 0;
-        ct_fit_start before = t->report;
-        bool lower = e.value < before.objective;
-        if (lower) {
-            if (t->report.evaluations > 1 && !adam) t->report.iterations++;
-            t->report.objective = e.value;
-        }
-        if (!report(t, e.value, norm, e.jitter)) {
-            t->report = before; /* a point that the callback has not seen is not kept */
-        } else if (lower) {
-            t->gradient_norm = norm;
-            t->error = e.error;
-            memcpy(t->best, t->z, (size_t)gp->params.count * sizeof *t->best);
-        }
-    }
+    if (s && outside(t, x, value, g)) return 1;
+    if (!s) norm = inside(t, x, value, g);
     if (t->stopped) return stop(t, CT_FIT_STOPPED, CT_ESTOPPED);
-    if (!s && norm / points <= f->tolerance) return stop(t, CT_FIT_GRADIENT, CT_OK);
+    if (norm <= f->tolerance) return stop(t, CT_FIT_GRADIENT, CT_OK);
     if (t->idle >= IDLE) return stop(t, CT_FIT_FLAT, CT_OK);
     return t->report.iterations >= f->max_iterations ? stop(t, CT_FIT_ITERATIONS, CT_OK) : 0;
-}
-
-static void best_point(void *context, double *x)
-{
-    start *t = context;
-    for (int i = 0; i < t->fit->n_free; i++) x[i] = t->best[t->fit->free_index[i]];
 }
 
 /* -- the search ------------------------------------------------------------------------------------------ */
@@ -215,15 +182,13 @@ static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
     ct_status s = CT_OK;
-    if (t->index > 0 && f->n_free > 0)
+    if (t->index > 0)
         s = ct__gp_unload(
             ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
-            t->x);
-    memcpy(t->z, f->first, (size_t)t->gp->params.count * sizeof *t->z);
-    memcpy(t->best, f->first, (size_t)t->gp->params.count * sizeof *t->best);
-    for (int i = 0; i < f->n_free && !s; i++) {
-        int64_t p = f->free_index[i];
-        double x = f->first[p] + t->x[i] * ct__gp_draw_width(t->gp, p);
+            t->v);
+    for (int64_t i = 0, drawn = 0; i < t->at.n && !s; i++) {
+        double x = t->best[i] = f->first[i];
+        if (!t->gp->params.param[i].fixed) x += ct__gp_draw_width(t->gp, i) * t->v[drawn++];
         t->x[i] = fmin(fmax(x, f->lower[i]), f->upper[i]);
     }
     return s;
@@ -232,23 +197,22 @@ static ct_status place(start *t)
 static void search(start *t)
 {
     const ct__fit *f = t->fit;
-    bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
-    ct__search search = { .n = f->n_free,
+    ct__search search = { .n = (int)t->at.n,
                           .x = t->x,
                           .lower = f->lower,
                           .upper = f->upper,
-                          .max_evaluations = adam ? f->max_iterations + 1 : 2 * f->max_iterations + 20,
+                          .max_evaluations = f->optimizer->evaluations(f->max_iterations),
                           .flat = f->flat / (double)t->gp->rows.n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = evaluate,
-                          .best = best_point,
+                          .best = t->best,
                           .context = t };
     if (f->n_free == 0) {
-        double value;
-        if (!evaluate(t, t->x, &value, NULL) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED, CT_OK);
+        double value; /* and a gradient that nobody reads */
+        if (!evaluate(t, t->x, &value, t->v) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED, CT_OK);
         return;
     }
-    ct_fit_end end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
+    ct_fit_end end = f->optimizer->run(&search);
     if (end == CT_FIT_FAILED)
         stop(t, end, ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory"));
     else if (end != CT_FIT_STOPPED) /* stopped by `evaluate`, which has set the message */
@@ -270,44 +234,50 @@ static void conclude(const start *t)
 {
     ct__fit *f = t->fit;
     ct_fit_report *r = &f->report;
-    const ct_fit_start *own = &t->report;
+    const ct_fit_report *own = &t->report;
     pthread_mutex_lock(&f->lock->mutex);
     r->iterations += own->iterations;
     r->evaluations += own->evaluations;
-    r->replayed += t->replayed;
-    r->jittered += t->jittered;
-    r->failed += t->failed;
+    r->replayed += own->replayed;
+    r->jittered += own->jittered;
+    r->failed += own->failed;
     if (!r->end) r->end = own->end;
     if (own->objective < r->objective || (own->objective == r->objective && t->index < r->best)) {
         r->objective = own->objective;
-        r->gradient_norm = t->gradient_norm;
-        r->objective_error = t->error;
+        r->gradient_norm = own->gradient_norm;
+        r->objective_error = own->objective_error;
         r->best = t->index;
         r->end = own->end;
         memcpy(f->winner, t->best, (size_t)t->gp->params.count * sizeof *f->winner);
     }
-    if (own->status && own->status != CT_ESTOPPED)
-        ct__fit_fail(f, t->index, own->status == CT_ENUMERIC ? CT_OK : own->status,
-                     ct_message(t->gp->device));
-    f->gp->starts[t->index] = *own;
+    if (t->status && t->status != CT_ESTOPPED)
+        ct__fit_fail(f, t->index, t->status == CT_ENUMERIC ? CT_OK : t->status, ct_message(t->gp->device));
+    f->gp->starts[t->index] = (ct_fit_start){ .status = t->status,
+                                              .end = own->end,
+                                              .objective = own->objective,
+                                              .iterations = own->iterations,
+                                              .evaluations = own->evaluations,
+                                              .seconds = own->seconds };
     pthread_mutex_unlock(&f->lock->mutex);
 }
 
 void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
 {
-    double begun = ct__now();
-    start t = {
-        .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY, .end = CT_FIT_FAILED }
-    };
-    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->params.count,
-                                    (double **[]){ &t.z, &t.v, &t.gradient, &t.best, &t.x }, 5);
-    if (!t.report.status && f->lock->checkpoint &&
-        !(t.record = ct__gp_alloc(gp->device, f->lock->checkpoint->size, 1)))
-        t.report.status = CT_ENOMEM;
-    if (!t.report.status) t.report.status = place(&t);
-    if (!t.report.status) search(&t);
+    const double begun = ct__now();
+    start t = { .fit = f,
+                .gp = gp,
+                .index = index,
+                .report = { .objective = INFINITY, .end = CT_FIT_FAILED },
+                .at = { .model = f->print, .start = index, .n = gp->params.count } };
+    t.status = ct__gp_arrays(gp->device, (uint64_t)gp->params.count + CT__GRADIENT,
+                             (double **[]){ &t.at.z, &t.v, &t.best, &t.x, &t.at.number }, 5);
+    if (!t.status && f->lock->checkpoint &&
+        !(t.at.record = ct__gp_alloc(gp->device, f->lock->checkpoint->size, 1)))
+        t.status = CT_ENOMEM;
+    if (!t.status) t.status = place(&t);
+    if (!t.status) search(&t);
     t.report.seconds = ct__now() - begun;
     conclude(&t);
-    free(t.record);
-    free(t.z);
+    free(t.at.record);
+    free(t.at.z);
 }

@@ -5,8 +5,7 @@
 #include <pthread.h>
 
 #include "checkpoint.h"
-#include "gp/likelihood/likelihood.h"
-#include "gp/model/model.h"
+#include "optimize.h"
 
 /* Lock for callback, checkpoint and shared results. */
 typedef struct ct__fit_lock {
@@ -21,14 +20,14 @@ typedef struct ct__fit {
     ct_gp *gp;
     const ct_fit_options *options;
     const ct__likelihood *by;
+    const ct__optimizer *optimizer;
     ct__fit_lock *lock;
     bool beside;                       /* its starts run in parallel */
     double tolerance, flat, begun;     /* flat: a change of the objective that is negligible */
     int index, max_iterations, n_free; /* index: of the model in its list */
     uint64_t print;                    /* the model's fingerprint, for a checkpoint */
-    int64_t *free_index;               /* [n_free] */
     double *before, *first;            /* the values before the fit; the first start's initial point */
-    double *lower, *upper;             /* [n_free] */
+    double *lower, *upper;             /* equal for a fixed parameter */
     ct_fit_report report;
     double *winner; /* the best point of all starts */
     ct_status status;

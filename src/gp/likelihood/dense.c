@@ -9,7 +9,6 @@
 
 #include <cotangent/gp/likelihood.h>
 
-#include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"
 #include "gp/model/memory.h"
@@ -19,18 +18,27 @@
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v)
 {
     const ct_shape shape = ct_view_shape(r), n = ct_view_shape(diagonal);
-    ct_view terms = ct_scratch(c, alpha.dtype, n), logs = ct_scratch(c, alpha.dtype, n);
+    const int64_t columns = shape.ndim > n.ndim ? ct_view_dim(r, -1) : 1;
+    ct_shape all = n;
+    all.dim[n.ndim - 1] *= columns;
+    ct_view terms = ct_scratch(c, alpha.dtype, all), logs = ct_scratch(c, alpha.dtype, n);
     ct_prim_map2(c, CT_MAP_mul, r, ct_view_reshape(alpha, shape), ct_view_reshape(terms, shape));
     ct_prim_map1(c, CT_MAP_log, NULL, diagonal, logs);
+    if (columns > 1) ct_prim_map1(c, CT_MAP_scale, (double[]){ (double)columns, 0 }, logs, logs);
     ct__density_value(c, terms, logs, v);
+}
+
+ct_var ct__nlml_of(ct_var r, ct_var L)
+{
+    const double n = (double)ct_tensor_dim(ct_value(r), -2), p = (double)ct_tensor_dim(ct_value(r), -1);
+    ct_var fit = ct_sum(ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), -1, false), -1, false);
+    ct_var both = ct_add(fit, ct_scale(ct_cholesky_logdet(L), p));
+    return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * n * p);
 }
 
 ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in)
 {
-    ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
-    ct_var fit = ct_sum(ct_squeeze(ct_mul(r, ct_cholesky_solve(L, r)), -1), -1, false);
-    ct_var both = ct_add(fit, ct_cholesky_logdet(L));
-    return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * (double)ct_tensor_dim(ct_value(r), -2));
+    return ct__nlml_of(ct__density_column(in), ct__density_factor(program, in));
 }
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
@@ -40,35 +48,44 @@ bool ct__nlml_wants_inverse(const ct_call *c)
     return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
 }
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct__nlml_wants_inverse(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, false, ct__nlml_wants_inverse(c)); }
 
-void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar)
+void ct__nlml_noise_bar(ct_call *c, double weight, ct_view u, ct_view work, ct_view noise_bar)
 {
-    ct_prim_map1(c, CT_MAP_square, NULL, alpha, room);
-    ct_prim_map2(c, CT_MAP_sub, noise_bar, room, noise_bar);
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
+    if (ct_is_view(u)) {
+        ct_prim_map1(c, CT_MAP_square, NULL, u, work);
+        ct_prim_map2(c, CT_MAP_sub, noise_bar, work, noise_bar);
+    }
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ weight, 0 }, noise_bar, noise_bar);
+}
+
+void ct__nlml_slopes(ct_call *c, const ct__system *s, double weight, ct_view u)
+{
+    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
+    ct__factor_diagonal(c, &s->C, noise_bar);
+    ct__nlml_noise_bar(c, weight, u, s->diagonal, noise_bar);
+    ct__system_contract(c, s, weight, u, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
+}
+
+ct_view ct__nlml_alpha(ct_call *c)
+{
+    const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
+    return ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
+                               : ct_scratch(c, ct_arg(c, CT__RESIDUAL).dtype, column);
 }
 
 void ct__nlml_compute(ct_call *c, ct__grid grid)
 {
-    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
-    const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
-    bool slopes = ct__nlml_wants_inverse(c);
-    ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
-                                        : ct_scratch(c, in[0].dtype, column);
-    ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true, grid);
+    ct_view alpha = ct__nlml_alpha(c);
+    const bool slopes = ct__nlml_wants_inverse(c);
+    const ct__system s = ct__density_system(c, alpha, true, grid);
     if (!ct__system_solve(c, &s, slopes)) {
         ct__density_fail(c);
         return;
     }
-    ct__nlml_value(c, in[CT__RESIDUAL], alpha, s.diagonal, ct_result(c));
+    ct__nlml_value(c, ct_arg(c, CT__RESIDUAL), alpha, s.diagonal, ct_result(c));
     ct__density_flag(c);
-    if (!slopes) return;
-    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct__factor_diagonal(c, &s.C, noise_bar);
-    ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
-    ct__system_contract(c, &s, 0.5, ct_view_squeeze(alpha, 1), ct_result_at(c, ct__bar(CT__THETA)),
-                        ct__density_X_bar(c));
+    if (slopes) ct__nlml_slopes(c, &s, 0.5, ct_view_squeeze(alpha, 1));
 }
 
 static void member(ct_call *c) { ct__nlml_compute(c, (ct__grid){ 0 }); }

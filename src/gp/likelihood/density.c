@@ -60,16 +60,16 @@ void ct__density_fail(ct_call *c)
 bool ct__is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
 
 /* The number of member dimensions of each input; the last column is for mixed.c. */
-static const int *own_of(const ct_call *c)
+static const int *own_of(const ct_call *c, bool columns)
 {
     static const int own[][CT__DENSITY_INPUTS + 1] = { { 1, 2, 1, 1, 2 }, { 1, 2, 2, 1, 2 } };
-    return own[ct__is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
+    return own[columns || ct__is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
 }
 
-ct_shape ct__density_shape(ct_call *c, bool slopes)
+ct_shape ct__density_shape(ct_call *c, bool columns, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
-    const int *own = own_of(c);
+    const int *own = own_of(c, columns);
     const ct_shape batch = ct_batch_shape(c, own);
     const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
     ct_require(c, ct_arg_ndim(c, CT__RESIDUAL) > 0 && ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n,
@@ -86,7 +86,13 @@ ct_shape ct__density_shape(ct_call *c, bool slopes)
 
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
 {
-    ct_each_member(c, own_of(c), ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
+    ct_each_member(c, own_of(c, false), ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
+}
+
+ct__system ct__density_system(ct_call *c, ct_view alpha, bool square, ct__grid grid)
+{
+    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
+    return ct__system_of(c, ct_attr(c), in, alpha, square, grid);
 }
 
 ct_view ct__density_X_bar(ct_call *c)
@@ -145,11 +151,16 @@ static ct_var scaled(ct_vjp *g, int i)
     return ct_mul(v_bar, slopes);
 }
 
+void ct__density_give(ct_vjp *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar)
+{
+    for (int i = 0; i < CT__DENSITY_INPUTS; i++)
+        ct_in_bar(g, i, ct__finite(bar ? bar[i] : scaled(g, i), what[i]));
+}
+
 void ct__density_vjp(ct_vjp *g, ct__composition *compose)
 {
     ct_var bar[CT__DENSITY_INPUTS + 1];
     const bool recording = ct_recording(g);
-    if (recording && !ct__recorded_bars(g, compose, bar)) return;
-    for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_in_bar(g, i, ct__finite(recording ? bar[i] : scaled(g, i), gradient_in[i]));
+    if (!recording || ct__recorded_bars(g, compose, bar))
+        ct__density_give(g, gradient_in, recording ? bar : NULL);
 }

@@ -3,7 +3,12 @@
 #ifndef CT_GP_DENSITY_H
 #define CT_GP_DENSITY_H
 
+#include "gp/factor/system.h"
 #include "gp/kernel/cov_call.h"
+
+/* ct_gp_nlml, ct_gp_loo_nlpd, ct_outputs_nlml_shared and ct_outputs_nlml_kronecker; all but the last have the
+ * kernel's program as attribute. */
+extern const ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd, ct__op_nlml_shared, ct__op_nlml_kronecker;
 
 /* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output 0
  * is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's v by
@@ -13,9 +18,11 @@ static inline int ct__bar(int i) { return 1 + i; }
 
 /* Calls forward(member) for each member (ct_each_member). */
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member));
-/* The shape rule. In a recorded call X's derivatives have no elements unless they are requested; without
- * `slopes`, those of theta and the noise have none. */
-ct_shape ct__density_shape(ct_call *c, bool slopes);
+/* The shape rule. With `columns` r has columns (n, p) in any case. In a recorded call X's derivatives have no
+ * elements unless they are requested; without `slopes`, those of theta and the noise have none. */
+ct_shape ct__density_shape(ct_call *c, bool columns, bool slopes);
+/* ct__system_of for the inputs of a member. */
+ct__system ct__density_system(ct_call *c, ct_view alpha, bool square, ct__grid grid);
 /* The output for X's derivatives; no view if they are not requested. */
 ct_view ct__density_X_bar(ct_call *c);
 /* v (...) = ½ Σ terms + Σ logs + n/2 log 2π; terms (..., n), logs (..., n) or no view. */
@@ -29,6 +36,9 @@ void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
  * `compose` instead. */
 void ct__density_vjp(ct_vjp *g, ct__composition *compose);
+/* The cotangents of the four inputs: bar[i] or, if bar is NULL, the derivatives times v̄; `what` names those
+ * that are not finite. */
+void ct__density_give(ct_vjp *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar);
 /* For a composition: L (..., n, n) with L Lᵀ = C; r as a column (..., n, 1). */
 ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in);
 ct_var ct__density_column(const ct_var *in);

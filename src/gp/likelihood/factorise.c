@@ -4,7 +4,6 @@
 
 #include "dense.h"
 #include "gp/data/numbers.h"
-#include "gp/factor/system.h"
 #include "gp/model/memory.h"
 #include "ladder.h"
 #include "likelihood.h"

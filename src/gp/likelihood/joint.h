@@ -4,7 +4,6 @@
 
 #include "likelihood.h"
 
-extern const ct__likelihood ct__joint;
 /* Sets grid and pivot for a joint model, which then takes its row anew. */
 ct_status ct__joint_find_grid(ct_gp *gp);
 

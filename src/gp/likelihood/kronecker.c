@@ -9,16 +9,12 @@
  *           R̄ = v̄ A,   d̄_j = ½ v̄ [Σ_k U_jk² Σ_i 1/E_ik / d_j - Σ_i A_ij²]
  * So the lower triangles of K and B alone are read.
  * [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle 2013] */
-#include "kronecker.h"
-
 #include <float.h>
 #include <math.h>
 
 #include <cotangent/gp/outputs.h>
 
-#include "density.h"
-#include "gp/factor/system.h"
-#include "gp/kernel/prior.h"
+#include "dense.h"
 
 enum { OF_K, OF_B, OF_R, OF_D, INPUTS };
 
@@ -95,24 +91,19 @@ static parts decompose(ct_call *c, ct_view K, ct_view B, ct_view d)
 static void solve(ct_call *c, const parts *q, ct_view R, ct_view d, ct_view v)
 {
     const int64_t n = ct_view_dim(R, 0), p = ct_view_dim(R, 1);
-    ct_view T = ct_scratch(c, R.dtype, ct_shape2(n, p)), logs = ct_scratch(c, R.dtype, ct_shape2(1, p)),
-            part = ct_scratch(c, R.dtype, ct_shape0());
+    ct_view T = ct_scratch(c, R.dtype, ct_shape2(n, p)), U = ct_scratch(c, R.dtype, ct_shape2(n, p)),
+            logs = row(c, R.dtype, p);
     ct_prim_gemm(c, 1, q->V, times(c, R, q->s, q->Y), 0, T);
     ct_prim_gemm(c, 1, T, ct_view_transpose(q->U), 0, q->Y);
     ct_prim_map2(c, CT_MAP_div, q->Y, q->E, q->Y);
     ct_prim_gemm(c, 1, ct_view_transpose(q->V), q->Y, 0, q->Z);
     ct_prim_gemm(c, 1, q->Z, q->U, 0, T);
     times(c, T, q->s, q->A);
-    ct_prim_reduce(c, CT_REDUCE_SUM, times(c, R, q->A, T), v);
     ct_prim_map1(c, CT_MAP_log, NULL, q->E, T);
-    ct_prim_reduce(c, CT_REDUCE_SUM, T, part);
-    ct_prim_map2(c, CT_MAP_add, v, part, v);
     ct_prim_map1(c, CT_MAP_log, NULL, ct_view_unsqueeze(d, 0), logs);
-    ct_prim_reduce(c, CT_REDUCE_SUM, logs, part);
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ (double)n, 0 }, part, part);
-    ct_prim_map2(c, CT_MAP_add, v, part, v);
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, v, v);
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ 0.5 * CT__LOG_2PI * (double)(n * p), 0 }, v, v);
+    ct_prim_map2(c, CT_MAP_add, T, logs, T);
+    ct_prim_map2(c, CT_MAP_add, T, times(c, R, q->A, U), T); /* R A + log (E d) */
+    ct__density_value(c, ct_view_reshape(T, ct_shape1(n * p)), ct_no_view(), v);
 }
 
 /* out = ½ (Wᵀ diag(g) W - Z diag(w) Zᵀ), for rows W of eigenvectors, and rows g and w. */
@@ -175,8 +166,7 @@ static ct_var composed(const ct_cov_program *none, const ct_var *in)
     ct_var L =
         ct_cholesky(ct_add_diag(ct_reshape(C, ct_shape2(p * n, p * n)), ct_reshape(d, ct_shape1(p * n))));
     ct_var r = ct_reshape(ct_t(in[OF_R]), ct_shape2(p * n, 1));
-    ct_var fit = ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), CT_ALL, false);
-    return ct_shift(ct_scale(ct_add(fit, ct_cholesky_logdet(L)), 0.5), 0.5 * CT__LOG_2PI * (double)(n * p));
+    return ct__nlml_of(r, L);
 }
 
 static const char *const gradient_in[] = { "element %lld of the gradient in K",
@@ -186,16 +176,13 @@ static const char *const gradient_in[] = { "element %lld of the gradient in K",
 
 static void vjp(ct_vjp *g)
 {
-    ct_var by[INPUTS];
+    ct_var bar[INPUTS];
     const bool recording = ct_recording(g);
-    if (recording && !ct__recorded_bars(g, composed, by)) return;
+    if (recording && !ct__recorded_bars(g, composed, bar)) return;
     for (int i = OF_K; i <= OF_B && recording; i++)
         if (ct_wants(g, i))
-            by[i] = ct_scale(ct_add(by[i], ct_t(by[i])), 0.5); /* that of the lower triangle */
-    for (int i = 0; i < INPUTS; i++)
-        ct_in_bar(
-            g, i,
-            ct__finite(recording ? by[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
+            bar[i] = ct_scale(ct_add(bar[i], ct_t(bar[i])), 0.5); /* that of the lower triangle */
+    ct__density_give(g, gradient_in, recording ? bar : NULL);
 }
 
 static void sample(ct_sample *s)

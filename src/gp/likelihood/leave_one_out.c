@@ -5,7 +5,7 @@
  *               derivatives of k
  *
  * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric, so its lower triangle is computed, block
- * by block: each block is rows of P D times columns of the packed P. This takes n³ multiplications and
+ * by block: each block is rows of P D times columns of P. This takes n³ multiplications and
  * additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and
  * the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi
  * 2001] */
@@ -15,7 +15,6 @@
 
 #include "density.h"
 #include "gp/factor/inverse_diagonal.h"
-#include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"
 
@@ -25,21 +24,13 @@ enum { FEW = 256 }; /* columns of C̄ at a time; half as many at the diagonal */
 
 typedef struct work {
     ct_call *c;
-    const ct__system *s;          /* its C holds P                                       */
-    ct_view e, g, d;              /* (n, 1), (n, 1), and (n), the diagonal of D          */
-    ct_view panel, block, square; /* rows of P D; a block of C̄; a square of P            */
-    ct_view triple;               /* [g α g]                                             */
+    const ct__system *s;           /* its C holds P                                              */
+    ct_view e, g, d;               /* (n, 1), (n, 1), and (n), the diagonal of D                 */
+    ct_view panel, columns, block; /* rows of P D; columns of P, transposed; a block of C̄ */
+    ct_view triple;                /* [g α g]                                                    */
     ct_view noise_bar;
     ct__slopes slopes;
 } work;
-
-/* The end of a range of at most `columns` columns from j that stays on one side of n1 and below `limit`. */
-static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
-{
-    int64_t n1 = w->s->C.blocks.n1;
-    if (j < n1 && limit > n1) limit = n1;
-    return j + columns < limit ? j + columns : limit;
-}
 
 /* The part of C̄[i..end, j..to] on and below the diagonal, given rows i..end of P D. */
 static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64_t to)
@@ -48,8 +39,10 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
     int64_t first = j > i ? j : i, on = j >= i ? to - j : 0; /* rows on the diagonal */
     ct_view block = ct_view_block(w->block, 0, end - first, 0, to - j), square = ct__rows(block, 0, on);
     ct_view left = ct_view_block(w->triple, first, end, 0, 2), right = ct_view_block(w->triple, j, to, 1, 3);
+    ct_view columns = ct__rows(w->columns, 0, to - j);
+    ct__packed_rows(c, &w->s->C.blocks, j, columns);
     ct_prim_gemm(c, -0.5, left, ct_view_transpose(right), 0, block);
-    ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C.blocks, j, w->square, block);
+    ct_prim_gemm(c, 1, ct__rows(w->panel, first - i, end - i), ct_view_transpose(columns), 1, block);
     if (on) {
         ct__slopes_add(c, &w->slopes, square, j, j);
         ct_prim_copy(c, ct_view_diagonal(square), ct__rows(w->noise_bar, j, to));
@@ -87,12 +80,10 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
                      .g = ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), ct_shape2(n, 1)),
                      .panel = ct_scratch(c, dtype, ct_shape2(most, n)),
                      .block = ct_scratch(c, dtype, ct_shape2(most, few)),
-                     .square = ct_scratch(c, dtype, ct_shape2(few, few)),
+                     .columns = ct_scratch(c, dtype, ct_shape2(few, n)),
                      .triple = ct_scratch(c, dtype, ct_shape2(n, 3)),
                      .noise_bar = ct_result_at(c, ct__bar(CT__NOISE)),
-                     .slopes = { .program = s->program,
-                                 .theta = s->theta,
-                                 .X = s->X,
+                     .slopes = { .of = &s->of,
                                  .weight = 1,
                                  .theta_bar = ct_result_at(c, ct__bar(CT__THETA)),
                                  .X_bar = ct__density_X_bar(c) } };
@@ -102,19 +93,20 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
         end = i + most < n ? i + most : n;
         fill_panel(&w, i, end);
         for (int64_t j = 0, to; j < end; j = to) {
-            to = j < i ? end_of(&w, j, few, i) : end_of(&w, j, (few + 1) / 2, end);
+            to = j + (j < i ? few : (few + 1) / 2);
+            if (to > (j < i ? i : end)) to = j < i ? i : end;
             block_column(&w, i, end, j, to);
         }
     }
 }
 
-/* The memory beside the triangle: rows of P D, a block of C̄, a square of P. */
+/* The memory beside the triangle: rows of P D, a block of C̄, columns of P. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 {
     uint64_t likelihood = ct_gp_bytes_needed(n, d, dtype, true);
     if (likelihood > UINT64_MAX / 2) return UINT64_MAX;
     uint64_t rows = (uint64_t)n, most = (uint64_t)panel_rows(n, dtype), few = most < FEW ? most : FEW;
-    return likelihood + ct_dtype_size(dtype) * (most * (rows + few) + few * few);
+    return likelihood + ct_dtype_size(dtype) * (most * (rows + few) + few * rows);
 }
 
 /* -- the value ------------------------------------------------------------------------------------------- */
@@ -152,16 +144,15 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_call_recorded(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, false, ct_call_recorded(c)); }
 
 static void member(ct_call *c)
 {
-    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape vector = ct_shape1(ct_arg_dim(c, CT__POINTS, 0));
-    const ct_dtype dtype = in[0].dtype;
+    const ct_dtype dtype = ct_arg(c, CT__THETA).dtype;
     ct_view alpha = ct_scratch(c, dtype, vector), q = ct_scratch(c, dtype, vector);
     ct_view e = ct_scratch(c, dtype, vector), each = ct_scratch(c, dtype, vector);
-    ct__system s = ct__system_of(c, ct_attr(c), in, ct_view_unsqueeze(alpha, 1), false, (ct__grid){ 0 });
+    const ct__system s = ct__density_system(c, ct_view_unsqueeze(alpha, 1), false, (ct__grid){ 0 });
     if (!ct__system_solve(c, &s, ct_call_recorded(c))) {
         ct__density_fail(c);
         return;

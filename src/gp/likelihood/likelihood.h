@@ -46,4 +46,8 @@ typedef struct ct__likelihood {
     ct_status (*complete)(ct_gp *gp);
 } ct__likelihood;
 
+/* The rows, each in the file of its name. */
+extern const ct__likelihood ct__dense, ct__joint, ct__leave_one_out, ct__mixed_precision, ct__over_processes,
+    ct__restricted, ct__shared;
+
 #endif

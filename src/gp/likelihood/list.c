@@ -1,10 +1,7 @@
 /* Table of the GP's ops, for tests. */
 #include <cotangent/gp/likelihood.h>
 
-#include "dense.h"
-#include "kronecker.h"
-#include "leave_one_out.h"
-#include "shared.h"
+#include "density.h"
 
 const ct_op *const *ct_gp_op_list(int *n)
 {

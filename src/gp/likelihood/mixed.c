@@ -37,12 +37,12 @@ static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
-/* The memory of a likelihood in f32, a strip, vectors, eight sets of probes, and a GPU's libraries. */
+/* The memory of a likelihood in f32, a strip, vectors, ten sets of probes, and a GPU's libraries. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
-    return narrow + ct__mixed_room(n) + (uint64_t)n * (8 * PROBES + 16) * sizeof(double) + (1u << 20);
+    return narrow + ct__mixed_bytes(n) + (uint64_t)n * (10 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
 /* -- vectors --------------------------------------------------------------------------------------------- */
@@ -51,16 +51,16 @@ typedef struct problem {
     ct_call *c;
     ct__mixed mixed;
     ct_view r, alpha, left, z, direction, image; /* (n, 1); r is scaled by its largest element */
-    ct_view V, U, E;                             /* (n, PROBES); E overlays `both` */
+    ct_view V, U, E, half;                       /* (n, PROBES); E overlays `both`; Lᵀ U */
     ct_view both, images;                        /* (n, 1 + PROBES): α and U; their products with C */
-    ct_view terms, number;                       /* (n PROBES), (): for sums */
+    ct_view number, one;                         /* (1, 1): a sum; 1 */
     double size, logs;                           /* r's largest element; Σ log L_ii */
     double quadratic, shift;                     /* rᵀC⁻¹r; log det (I + E) */
     ct_gp_mixed report;
 } problem;
 
 /* Called after the factorisation, which has scratch memory of its own. */
-static void take_room(problem *p)
+static void allocate(problem *p)
 {
     int64_t n = p->mixed.n, all = n * PROBES;
     ct_view columns = ct_scratch(p->c, CT_F64, ct_shape2(6 * n, 1));
@@ -71,27 +71,24 @@ static void take_room(problem *p)
     p->E = ct_view_reshape(ct__rows(wide, 0, all), ct_shape2(n, PROBES));
     p->images = ct_scratch(p->c, CT_F64, ct_shape2(n, 1 + PROBES));
     p->U = ct_scratch(p->c, CT_F64, ct_shape2(n, PROBES));
-    p->terms = ct_scratch(p->c, CT_F64, ct_shape1(all));
+    p->half = ct_scratch(p->c, CT_F64, ct_shape2(n, PROBES));
+    p->one = ct_scratch(p->c, CT_F64, ct_shape2(1, 1));
+    ct_prim_fill(p->c, p->one, 1);
 }
 
-/* Σ or max of all elements. */
+/* Σ or max of a column. */
 static double reduce(const problem *p, ct_reduction f, ct_view x)
 {
     ct_prim_reduce(p->c, f, x, p->number);
     return ct_call_item(p->c, p->number);
 }
 
-/* Scratch with v's shape, valid until the next call. */
-static ct_view terms_like(const problem *p, ct_view v)
-{
-    return ct_view_reshape(ct__rows(p->terms, 0, ct_view_count(v)), ct_view_shape(v));
-}
-
 static double dot(const problem *p, ct_view a, ct_view b)
 {
-    ct_view terms = terms_like(p, a);
-    ct_prim_map2(p->c, CT_MAP_mul, a, b, terms);
-    return reduce(p, CT_REDUCE_SUM, terms);
+    const int64_t n = ct_view_count(a);
+    ct_prim_gemm(p->c, 1, ct_view_reshape(a, ct_shape2(1, n)), ct_view_reshape(b, ct_shape2(n, 1)), 0,
+                 p->number);
+    return ct_call_item(p->c, p->number);
 }
 
 static void scale(const problem *p, ct_view x, double by, ct_view out)
@@ -99,12 +96,10 @@ static void scale(const problem *p, ct_view x, double by, ct_view out)
     ct_prim_map1(p->c, CT_MAP_scale, (double[]){ by, 0 }, x, out);
 }
 
-/* y += a x */
-static void add_scaled(const problem *p, double a, ct_view x, ct_view y)
+/* y = a x + b y, for columns */
+static void add_scaled(const problem *p, double a, ct_view x, double b, ct_view y)
 {
-    ct_view terms = terms_like(p, x);
-    scale(p, x, a, terms);
-    ct_prim_map2(p->c, CT_MAP_add, y, terms, y);
+    ct_prim_gemm(p->c, a, x, p->one, b, y);
 }
 
 /* Scales V, so that f32 can hold it whatever its size. */
@@ -134,7 +129,7 @@ static void measure(problem *p)
 /* Computes log det (I + E) from C U, where U = L⁻ᵀ V. */
 static void correct(problem *p, ct_view CU)
 {
-    ct__mixed_gram(&p->mixed, p->U, terms_like(p, p->U), p->E);
+    ct__mixed_gram(&p->mixed, p->U, p->half, p->E);
     ct_prim_map2(p->c, CT_MAP_sub, CU, p->E, p->E);
     solve(p, CT__SOLVE_FACTOR, p->E, p->E);
     double square = dot(p, p->E, p->E) / PROBES, trace = dot(p, p->V, p->E) / PROBES;
@@ -155,14 +150,13 @@ static void refine(problem *p, ct_view C_alpha)
     for (; p->report.steps < MOST_STEPS && gap > enough; p->report.steps++) {
         ct__mixed_product(&p->mixed, p->direction, p->image);
         double length = gap / dot(p, p->direction, p->image);
-        add_scaled(p, length, p->direction, p->alpha);
-        add_scaled(p, -length, p->image, p->left);
+        add_scaled(p, length, p->direction, 1, p->alpha);
+        add_scaled(p, -length, p->image, 1, p->left);
         solve(p, CT__SOLVE_BOTH, p->left, p->z);
         before = gap;
         gap = dot(p, p->left, p->z);
         if (!(gap < before / 2)) break;
-        scale(p, p->direction, gap / before, p->direction);
-        ct_prim_map2(p->c, CT_MAP_add, p->z, p->direction, p->direction);
+        add_scaled(p, 1, p->z, gap / before, p->direction);
     }
     double whole = dot(p, p->r, p->r), rest = dot(p, p->left, p->left);
     p->report.residual = whole > 0 ? sqrt(rest / whole) : 0;
@@ -173,12 +167,12 @@ static void refine(problem *p, ct_view C_alpha)
 /* Computes the parts of the value, and α. False if f32 has no factor, or one with too large an error. */
 static bool evaluate(problem *p)
 {
-    ct_view diagonal = ct_scratch(p->c, CT_F64, ct_shape1(p->mixed.n));
-    ct__mixed_factor(&p->mixed, diagonal);
+    ct_view diagonal = ct_scratch(p->c, CT_F64, ct_shape2(p->mixed.n, 1));
+    ct__mixed_factor(&p->mixed, ct_view_squeeze(diagonal, 1));
     ct_prim_map1(p->c, CT_MAP_log, NULL, diagonal, diagonal);
     p->logs = reduce(p, CT_REDUCE_SUM, diagonal);
     if (!isfinite(p->logs)) return false;
-    take_room(p);
+    allocate(p);
     measure(p);
     solve(p, CT__SOLVE_FACTOR_TRANS, p->V, p->U);
     solve(p, CT__SOLVE_BOTH, p->r, p->alpha);
@@ -195,7 +189,7 @@ static bool evaluate(problem *p)
 
 static ct_shape shape(ct_call *c)
 {
-    ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
+    ct_shape value = ct__density_shape(c, false, ct__nlml_wants_inverse(c));
     ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: use ct_gp_nlml, or one call for each member");
     ct_save_for_vjp(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
@@ -211,7 +205,7 @@ static void slopes(const problem *p)
     if (!ct__nlml_wants_inverse(c)) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
     ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
-    ct__nlml_noise_bar(c, alpha, terms_like(p, alpha), noise_bar);
+    ct__nlml_noise_bar(c, 0.5, alpha, ct_view_squeeze(p->left, 1), noise_bar);
 }
 
 static void forward(ct_call *c)
@@ -220,7 +214,7 @@ static void forward(ct_call *c)
                   .mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS),
                                         ct_arg(c, CT__NOISE), PROBES),
                   .V = ct_arg(c, SIGNS),
-                  .number = ct_scratch(c, CT_F64, ct_shape0()),
+                  .number = ct_scratch(c, CT_F64, ct_shape2(1, 1)),
                   .report = unknown };
     if (evaluate(&p)) {
         double fit = p.quadratic * p.size * p.size / 2;
@@ -245,15 +239,8 @@ static const ct_op mixed_op = {
 
 static ct_var signs(ct_tape *tape, int64_t n, uint64_t draw)
 {
-    ct_tensor *t = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
-    if (!t) ct_tape_fail(tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
-    ct_call *c = ct_scope_open(tape, "gp_nlml_mixed");
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ -0.5, 0 }, ct_view_of(t), ct_view_of(t));
-    ct_prim_map1(c, CT_MAP_sign, NULL, ct_view_of(t), ct_view_of(t));
-    ct_scope_close(c);
-    ct_var V = ct_constant(tape, t);
-    ct_release(t);
-    return V;
+    ct_tensor *uniform = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
+    return ct_sign(ct_shift(ct__gp_input(tape, uniform, false), -0.5));
 }
 
 /* Waits for the device. */

@@ -4,7 +4,6 @@
 
 #include "likelihood.h"
 
-extern const ct__likelihood ct__mixed_precision;
 /* The most bytes that ct_gp_nlml_mixed and its gradient hold at once; UINT64_MAX if that overflows. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
 

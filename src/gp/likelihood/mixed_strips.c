@@ -8,17 +8,14 @@
 
 #include <math.h>
 
-#include "gp/factor/packed_solve.h"
-#include "gp/factor/system.h"
-
-enum { ROOM_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
+enum { STRIP_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
 
 static int64_t height_of(int64_t n)
 {
-    return ct__rows_within(ROOM_BYTES, n, CT_F64, LEAST_ROWS, MOST_ROWS) / LEAST_ROWS * LEAST_ROWS;
+    return ct__rows_within(STRIP_BYTES, n, CT_F64, LEAST_ROWS, MOST_ROWS) / LEAST_ROWS * LEAST_ROWS;
 }
 
-uint64_t ct__mixed_room(int64_t n) { return (uint64_t)height_of(n) * (uint64_t)n * sizeof(double); }
+uint64_t ct__mixed_bytes(int64_t n) { return (uint64_t)height_of(n) * (uint64_t)n * sizeof(double); }
 
 ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view noise,
                        int64_t m)
@@ -26,14 +23,11 @@ ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta,
     int64_t n = ct_view_dim(X, 0);
     ct_view triangle = ct_scratch(c, CT_F32, ct__packed_shape(n));
     return (ct__mixed){ .c = c,
-                        .program = program,
+                        .C = { program, theta, X, noise },
                         .n = n,
-                        .theta = theta,
-                        .X = X,
-                        .noise = ct_view_broadcast(noise, ct_shape1(n)),
                         .triangle = triangle,
-                        .L = ct__packed_of(triangle, n),
-                        .room = ct_scratch(c, CT_F64, ct_shape2(height_of(n), n)),
+                        .L = ct__factor_of(&(ct__grid){ .n = n }, triangle, n),
+                        .strip = ct_scratch(c, CT_F64, ct_shape2(height_of(n), n)),
                         .narrow = ct_scratch(c, CT_F32, ct_shape2(m, n)) };
 }
 
@@ -50,7 +44,7 @@ typedef struct block {
  * the one on it. False at the end, or if the call has failed. */
 static bool next_block(const ct__mixed *m, block *b)
 {
-    const int64_t n = m->n, n1 = m->L.n1, odd = n % 2, height = height_of(n);
+    const int64_t n = m->n, n1 = m->L.blocks.n1, odd = n % 2, height = height_of(n);
     const bool beside = !b->beside;
     const int64_t row = beside ? b->row + b->rows : b->row;
     if (row >= n || !ct_call_ok(m->c)) return false;
@@ -73,18 +67,16 @@ static ct_view rows_from(ct_view v, int64_t first, int64_t rows) { return ct__ro
 
 static ct_view transposed_if(ct_view v, bool transpose) { return transpose ? ct_view_transpose(v) : v; }
 
-static ct_view room_of(const ct__mixed *m, const block *b)
+static ct_view strip_of(const ct__mixed *m, const block *b)
 {
-    return ct_view_block(m->room, 0, b->rows, 0, b->cols);
+    return ct_view_block(m->strip, 0, b->rows, 0, b->cols);
 }
 
 /* The block of C. */
 static ct_view covariance(const ct__mixed *m, const block *b)
 {
-    ct_view K = room_of(m, b), x = rows_from(m->X, b->row, b->rows), line = ct_view_diagonal(K);
-    ct_view z = b->beside ? rows_from(m->X, b->col, b->cols) : ct_no_view();
-    ct_prim_covariance(m->c, m->program, m->theta, x, z, false, K);
-    if (!b->beside) ct_prim_map2(m->c, CT_MAP_add, line, rows_from(m->noise, b->row, b->rows), line);
+    ct_view K = strip_of(m, b);
+    ct__kernel_block(m->c, &m->C, b->row, b->col, false, K);
     return K;
 }
 
@@ -100,7 +92,7 @@ static void convert(const ct__mixed *m, const block *b, ct_view from, ct_view to
 /* The block of the factor in f64; a diagonal block has zeros in its other triangle. */
 static ct_view factor(const ct__mixed *m, const block *b)
 {
-    ct_view L = room_of(m, b);
+    ct_view L = strip_of(m, b);
     if (!b->beside) ct_prim_fill(m->c, L, 0);
     convert(m, b, b->part, L);
     return L;
@@ -118,11 +110,12 @@ static void add_product(const ct__mixed *m, ct_view A, ct_view V, int64_t col, c
 void ct__mixed_factor(const ct__mixed *m, ct_view diagonal)
 {
     ct_call *c = m->c;
+    const ct__packed *L = &m->L.blocks;
     ct_view z = ct_scratch(c, CT_F32, ct_shape2(m->n, 1)), line = ct_scratch(c, CT_F32, ct_shape1(m->n));
     for (block b = { 0 }; next_block(m, &b);) convert(m, &b, covariance(m, &b), b.part);
     ct_prim_fill(c, z, 0);
     const bool known = ct_failure_known(c);
-    ct_prim_sweep_blocks(c, false, 0, m->L.A11, m->L.A21, m->L.A22, z, line);
+    ct_prim_sweep_blocks(c, false, 0, L->A11, L->A21, L->A22, z, line);
     if (!known && ct_failure_known(c))
         ct_prim_fill(c, diagonal, NAN);
     else
@@ -162,22 +155,16 @@ void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view 
 {
     ct_view B = rows_from(m->narrow, 0, ct_view_dim(V, 1)), columns = ct_view_transpose(B);
     ct_prim_copy(m->c, V, columns);
-    if (kind != CT__SOLVE_FACTOR_TRANS) ct__packed_solve(m->c, &m->L, 0, B);
-    if (kind != CT__SOLVE_FACTOR) ct__packed_solve_trans(m->c, &m->L, 0, B);
+    if (kind != CT__SOLVE_FACTOR_TRANS) ct__factor_solve(m->c, &m->L, 0, B);
+    if (kind != CT__SOLVE_FACTOR) ct__factor_solve_trans(m->c, &m->L, 0, B);
     ct_prim_copy(m->c, columns, V);
 }
 
 void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_view theta_bar, ct_view X_bar)
 {
-    const ct__slopes s = { .program = m->program,
-                           .theta = m->theta,
-                           .X = m->X,
-                           .u = alpha,
-                           .weight = 0.5,
-                           .theta_bar = theta_bar,
-                           .X_bar = X_bar };
-    ct_prim_invert_blocks(m->c, m->L.A11, m->L.A21, m->L.A22);
-    ct__packed_diagonal(m->c, &m->L, diagonal);
+    const ct__slopes s = { .of = &m->C, .u = alpha, .weight = 0.5, .theta_bar = theta_bar, .X_bar = X_bar };
+    ct_prim_invert_blocks(m->c, m->L.blocks.A11, m->L.blocks.A21, m->L.blocks.A22);
+    ct__factor_diagonal(m->c, &m->L, diagonal);
     ct__slopes_clear(m->c, &s);
     for (block b = { 0 }; next_block(m, &b);)
         ct__slopes_add(m->c, &s, transposed_if(factor(m, &b), b.upper && !b.beside), b.row, b.col);

@@ -6,26 +6,25 @@
 
 #include <cotangent/op.h>
 
-#include "gp/factor/packed.h"
+#include "gp/factor/system.h"
 
 typedef enum ct__mixed_solve { CT__SOLVE_FACTOR, CT__SOLVE_FACTOR_TRANS, CT__SOLVE_BOTH } ct__mixed_solve;
 
 typedef struct ct__mixed {
     ct_call *c;
-    const ct_cov_program *program;
+    ct__kernel_matrix C;
     int64_t n;
-    ct_view theta, X, noise; /* (P), (n, d), (n)                                         */
-    ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹ */
-    ct__packed L;            /* its blocks                                               */
-    ct_view room;            /* a strip of rows of an (n, n) matrix                      */
-    ct_view narrow;          /* f32 (m, n): right-hand sides                             */
+    ct_view triangle; /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹ */
+    ct__factor L;     /* in it                                                    */
+    ct_view strip;    /* a strip of rows of an (n, n) matrix                      */
+    ct_view narrow;   /* f32 (m, n): right-hand sides                             */
 } ct__mixed;
 
 /* Allocates the scratch of a call, for products and solves with at most m columns; noise (n) or (1). */
 ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view noise,
                        int64_t m);
-/* The size of `room` in bytes. */
-uint64_t ct__mixed_room(int64_t n);
+/* The size of `strip` in bytes. */
+uint64_t ct__mixed_bytes(int64_t n);
 
 /* L Lᵀ = C rounded to f32; diagonal (n) = that of L. Fails as ct_prim_potrf; after a known failure the
  * diagonal is NaN. */

@@ -1,6 +1,5 @@
-/* gp_nlml over the processes of a group: as dense.c, with each process's tiles of the matrix. Collective. */
-#include "processes.h"
-
+/* gp_nlml over the processes of a communicator: as dense.c, with each process's tiles of the matrix.
+ * Collective. */
 #include "dense.h"
 #include "gp/model/graph.h"
 
@@ -8,7 +7,7 @@ static ct_shape shape(ct_call *c)
 {
     ct_require(c, !ct_call_wants(c, CT__POINTS), CT_EUNSUPPORTED,
                "over many processes there is no gradient in the points");
-    return ct__density_shape(c, ct__nlml_wants_inverse(c));
+    return ct__density_shape(c, false, ct__nlml_wants_inverse(c));
 }
 
 static void forward(ct_call *c)
@@ -37,7 +36,7 @@ const ct__likelihood ct__over_processes = {
     .refusal = { { CT__BY_LEAVE_ONE_OUT | CT__IN_MIXED_PRECISION,
                    "over many processes there is only the likelihood in full precision" },
                  { CT__WITH_BASIS, "over many processes there is no basis: take another mean" },
-                 { CT__SEVERAL_OUTPUTS, "several outputs cannot share a group of processes" } },
+                 { CT__SEVERAL_OUTPUTS, "several outputs cannot share a communicator" } },
     .bytes = ct__nlml_bytes,
     .objective = objective
 };

@@ -14,7 +14,6 @@
 
 #include "dense.h"
 #include "gp/data/trend.h"
-#include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"
 
@@ -53,15 +52,15 @@ static parts restrict_by(ct_call *c, const ct__factor *L, ct_view H, ct_view r)
     return t;
 }
 
-/* out (one element) = Σ log M_ii - p/2 log 2π */
-static void volume(ct_call *c, const parts *t, ct_view out)
+/* v += Σ log M_ii - p/2 log 2π; one element */
+static void add_volume(ct_call *c, const parts *t, ct_view v)
 {
     const int64_t p = ct_view_dim(t->M, 0);
-    ct_view logs = ct_scratch(c, out.dtype, ct_shape1(p));
-    ct_view one = ct_view_reshape(out, ct_shape1(1));
+    ct_view logs = ct_scratch(c, v.dtype, ct_shape1(p)), sum = ct_scratch(c, v.dtype, ct_shape0());
     ct_prim_map1(c, CT_MAP_log, NULL, ct_view_diagonal(t->M), logs);
-    ct_prim_reduce(c, CT_REDUCE_SUM, logs, one);
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ -0.5 * CT__LOG_2PI * (double)p, 0 }, one, one);
+    ct_prim_reduce(c, CT_REDUCE_SUM, logs, sum);
+    ct_prim_map2(c, CT_MAP_add, v, sum, v);
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ -0.5 * CT__LOG_2PI * (double)p, 0 }, v, v);
 }
 
 /* α = C⁻¹r - Gᵀw */
@@ -78,29 +77,18 @@ static ct_shape shape(ct_call *c)
                "there is no gradient in the points or the basis");
     ct_require(c, ct_arg_dim(c, BASIS, 0) == ct_arg_dim(c, CT__POINTS, 0), CT_ESHAPE,
                "the basis must have a row for each point");
-    return ct__density_shape(c, ct__nlml_wants_inverse(c));
-}
-
-/* v += the contribution of H to the likelihood of r; both have one element. */
-static void add_volume(ct_call *c, const parts *t, ct_view v)
-{
-    ct_view more = ct_scratch(c, v.dtype, ct_shape0());
-    volume(c, t, more);
-    ct_prim_map2(c, CT_MAP_add, v, more, v);
+    return ct__density_shape(c, false, ct__nlml_wants_inverse(c));
 }
 
 static void forward(ct_call *c)
 {
-    const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
-    const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
-    ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
-                                        : ct_scratch(c, in[0].dtype, column);
-    ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true, (ct__grid){ 0 });
+    const ct_view r = ct_arg(c, CT__RESIDUAL), alpha = ct__nlml_alpha(c);
     const bool slopes = ct__nlml_wants_inverse(c);
+    const ct__system s = ct__density_system(c, alpha, true, (ct__grid){ 0 });
     bool solved = ct__system_solve(c, &s, false);
-    const parts t = restrict_by(c, &s.C, ct_arg(c, BASIS), in[CT__RESIDUAL]);
+    const parts t = restrict_by(c, &s.C, ct_arg(c, BASIS), r);
     if (solved && slopes) {
-        ct_prim_copy(c, ct_view_reshape(in[CT__RESIDUAL], column), alpha);
+        ct_prim_copy(c, ct_view_reshape(r, ct_view_shape(alpha)), alpha);
         solved = ct__system_solve(c, &s, true);
     }
     if (!solved) {
@@ -108,28 +96,23 @@ static void forward(ct_call *c)
         return;
     }
     correct(c, &t, alpha);
-    ct__nlml_value(c, in[CT__RESIDUAL], alpha, s.diagonal, ct_result(c));
+    ct__nlml_value(c, r, alpha, s.diagonal, ct_result(c));
     add_volume(c, &t, ct_result(c));
     ct__density_flag(c);
     if (!slopes) return;
-    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
     ct__packed_add_product(c, &s.C.blocks, -1, t.G);
-    ct__factor_diagonal(c, &s.C, noise_bar);
-    ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
-    ct__system_contract(c, &s, 0.5, ct_view_squeeze(alpha, 1), ct_result_at(c, ct__bar(CT__THETA)),
-                        ct_no_view());
+    ct__nlml_slopes(c, &s, 0.5, ct_view_squeeze(alpha, 1));
 }
 
-/* The value in differentiable ops. */
+/* The value in differentiable ops: that of L, and ½ (log det A - rᵀGᵀG r) - p/2 log 2π. */
 static ct_var composed(const ct_cov_program *program, const ct_var *in)
 {
     ct_var H = in[BASIS], r = ct__density_column(in), L = ct__density_factor(program, in);
     ct_var V = ct_cholesky_solve(L, H), M = ct_cholesky(ct_matmul(ct_t(H), V)), Vr = ct_matmul(ct_t(V), r);
-    ct_var fit = ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), CT_ALL, false);
     ct_var taken = ct_sum(ct_mul(Vr, ct_cholesky_solve(M, Vr)), CT_ALL, false);
-    ct_var both = ct_add(ct_sub(fit, taken), ct_add(ct_cholesky_logdet(L), ct_cholesky_logdet(M)));
-    const int64_t left = ct_tensor_dim(ct_value(H), 0) - ct_tensor_dim(ct_value(H), 1);
-    return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * (double)left);
+    ct_var more = ct_scale(ct_sub(ct_cholesky_logdet(M), taken), 0.5);
+    return ct_add(ct__nlml_of(r, L),
+                  ct_shift(more, -0.5 * CT__LOG_2PI * (double)ct_tensor_dim(ct_value(H), 1)));
 }
 
 static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
@@ -152,9 +135,10 @@ ct_status ct__gp_restrict(ct_gp *gp, bool corrected)
     const ct__factor L = ct__gp_factor_of(gp);
     ct_view alpha = ct_view_of(gp->factor.alpha), square = ct_scratch(c, gp->rows.dtype, ct_shape2(1, 1)),
             more = ct_scratch(c, gp->rows.dtype, ct_shape0());
+    ct_prim_fill(c, more, 0);
     const parts t = restrict_by(c, &L, ct_view_of(gp->mean.trend->H), ct_view_of(gp->mean.trend->detrended));
     if (corrected) correct(c, &t, alpha);
-    volume(c, &t, more);
+    add_volume(c, &t, more);
     ct_prim_gemm(c, 1, ct_view_transpose(t.w), t.w, 0, square);
     const double restricted_by = ct_call_item(c, more), fit = ct_call_item(c, square);
     gp->factor.trend = ct_tensor_of(c, t.whole);

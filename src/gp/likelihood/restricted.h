@@ -4,7 +4,6 @@
 
 #include "likelihood.h"
 
-extern const ct__likelihood ct__restricted;
 /* theta (P), X (n, d), r (n, 1), noise (n) or (1), H (n, p) -> the restricted likelihood
  *     ½ rᵀP r + ½ log det C + ½ log det A + (n-p)/2 log 2π,  A = HᵀC⁻¹H,  P = C⁻¹ - C⁻¹H A⁻¹ HᵀC⁻¹
  * with gradients in theta, r and noise. */

@@ -1,13 +1,5 @@
 #include "table.h"
 
-#include "dense.h"
-#include "joint.h"
-#include "leave_one_out.h"
-#include "mixed.h"
-#include "processes.h"
-#include "restricted.h"
-#include "shared.h"
-
 /* The first row that is made for a feature computes the model; the last one computes all others. */
 static const ct__likelihood *const table[] = {
     &ct__mixed_precision, &ct__leave_one_out, &ct__over_processes, &ct__restricted,

@@ -1,8 +1,8 @@
 /* Appends and removes rows by updating the factor, with unchanged parameters:
  *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                     k n² operations
  *              [ B   S  ]
- *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the
- *              triangle (packed_remove.c)                          35 to 70 (n - q)² for up to 16 rows
+ *     remove:  row and column q leave a column w behind; QR decompositions of (L_jj, w_j) for j > q restore
+ *              the triangle (packed_remove.c)                      66 to 96 (n - q)² for up to 16 rows
  * A model's tensors are never written, so copies of the model share them. */
 #include <math.h>
 #include <stdlib.h>
@@ -35,10 +35,10 @@ static ct_status update(ct_gp *gp, ct_gp *fresh, const int64_t *gone, int64_t co
     ct_view theta = ct_view_of(ct_value(g.theta)), added = ct_view_of(ct_value(noise));
     ct_call *c = ct_scope_open(gp->tape, count ? "remove" : "append");
     ct_view all = ct_scratch(c, gp->rows.dtype, ct__packed_shape(fresh->rows.n));
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->rows.n),
-               to = ct__packed_of(all, fresh->rows.n);
+    const ct__factor L = ct__gp_factor_of(gp);
+    const ct__packed to = ct__packed_of(all, fresh->rows.n);
     if (count)
-        ct__packed_remove(c, &L, gone, count, &to);
+        ct__packed_remove(c, &L.blocks, gone, count, &to);
     else
         ct__packed_append(c, ct_kernel_program(gp->kernel), theta, ct_view_of(fresh->rows.X), added, &L, &to);
     fresh->factor.L = ct_tensor_of(c, all);

@@ -37,14 +37,6 @@ ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int
     return s;
 }
 
-double ct__answers_log_units(const ct_outputs *o, const ct__answers *a)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < a->n * a->p; i++)
-        if (!isnan(a->y[i])) sum += log(o->scale[i % a->p]);
-    return sum;
-}
-
 void ct__answers_scale(const ct_outputs *o, ct__answers *a)
 {
     for (int64_t i = 0; i < a->n * a->p; i++) a->y[i] = (a->y[i] - o->shift[i % a->p]) / o->scale[i % a->p];
@@ -76,25 +68,18 @@ ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a)
     return s;
 }
 
-int64_t *ct__answers_rows(ct_device *device, const ct__answers *a, int64_t j, int64_t *count)
+ct_status ct__answers_rows(ct_device *device, const ct__answers *a, int64_t j, const ct_tensor *X,
+                           const ct_tensor *noise, ct_tensor *rows[3])
 {
-    int64_t *row = ct__gp_alloc(device, (uint64_t)a->n, sizeof *row);
-    *count = 0;
+    int64_t count = 0, *row = ct__gp_alloc(device, (uint64_t)a->n, sizeof *row);
+    double *v = ct__gp_alloc(device, (uint64_t)a->n, sizeof *v);
+    rows[0] = rows[1] = rows[2] = NULL;
     for (int64_t i = 0; i < a->n && row; i++)
-        if (!isnan(a->y[i * a->p + j])) row[(*count)++] = i;
-    return row;
-}
-
-ct_status ct__answers_take(ct_device *device, const ct__answers *a, int64_t j, const ct_tensor *X,
-                           const ct_tensor *noise, ct_tensor *part[3])
-{
-    int64_t count, *row = ct__answers_rows(device, a, j, &count);
-    double *v = row ? ct__gp_alloc(device, (uint64_t)a->n, sizeof *v) : NULL;
-    part[0] = part[1] = part[2] = NULL;
-    bool taken = v && (part[0] = ct__gp_take_rows(X, a->n, row, count));
+        if (!isnan(a->y[i * a->p + j])) row[count++] = i;
+    bool taken = row && v && (rows[0] = ct__gp_take_rows(X, a->n, row, count));
     if (taken) values_of(a, j, v);
-    taken = taken && (part[1] = ct_from(device, CT_F64, ct_shape1(count), v)) &&
-            (!noise || (part[2] = ct__gp_take_rows(noise, a->n, row, count)));
+    taken = taken && (rows[1] = ct_from(device, CT_F64, ct_shape1(count), v)) &&
+            (!noise || (rows[2] = ct__gp_take_rows(noise, a->n, row, count)));
     free(row);
     free(v);
     return taken ? CT_OK : ct_last_status(device);

@@ -15,14 +15,11 @@ ct_status ct__answers_read(ct_device *device, const ct_tensor *Y, int64_t n, int
                            const char *what, ct__answers *a);
 /* Sets o->shift and o->scale, and standardises the values. CT_EINVAL for an output without two values. */
 ct_status ct__answers_standardize(ct_outputs *o, ct__answers *a);
-/* Σ log scale over all values present. */
-double ct__answers_log_units(const ct_outputs *o, const ct__answers *a);
 /* Standardises the values by the present shift and scale. */
 void ct__answers_scale(const ct_outputs *o, ct__answers *a);
-/* The rows with a value of output j: their indices, *count of them; NULL with the reason on the device. */
-int64_t *ct__answers_rows(ct_device *device, const ct__answers *a, int64_t j, int64_t *count);
-/* part[3] = those rows of X, of column j and of the given noise (may be NULL). */
-ct_status ct__answers_take(ct_device *device, const ct__answers *a, int64_t j, const ct_tensor *X,
-                           const ct_tensor *noise, ct_tensor *part[3]);
+/* rows = X (count, d), y (count) and the given noise (count), which may be NULL, of the rows with a value of
+ * output j. */
+ct_status ct__answers_rows(ct_device *device, const ct__answers *a, int64_t j, const ct_tensor *X,
+                           const ct_tensor *noise, ct_tensor *rows[3]);
 
 #endif

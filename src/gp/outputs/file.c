@@ -1,8 +1,7 @@
 /* Saves and loads several outputs. Their file has
  *
  *     outputs       u32 kind, i64 p; for each output a column, f64 shift, scale; for EACH they are 0 and 1
- *     EACH:         p models; SHARED and JOINT: the whole */
-#include <math.h>
+ *     EACH:         p models; the others: the whole */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +10,7 @@
 #include "gp/file/columns_record.h"
 #include "gp/file/records.h"
 #include "gp/likelihood/factorise.h"
-#include "gp/likelihood/joint.h"
-#include "gp/likelihood/table.h"
-#include "outputs.h"
+#include "whole.h"
 
 static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
 {
@@ -33,6 +30,8 @@ static void output(ct__stream *s, ct_column *c, double *shift, double *scale)
 
 static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, const char *path)
 {
+    int64_t count;
+    ct_gp **model = ct__outputs_fitted(o, &count);
     ct_status status = CT_OK;
     ct__stream_name(s, "outputs");
     head(s, &o->kind, &o->p);
@@ -40,8 +39,7 @@ static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, cons
         double none = 0, one = 1;
         output(s, &o->column[j], o->whole ? &o->shift[j] : &none, o->whole ? &o->scale[j] : &one);
     }
-    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !status; j++)
-        status = ct__records_write(s, o->whole ? o->whole : o->model[j], which, path);
+    for (int64_t j = 0; j < count && !status; j++) status = ct__records_write(s, model[j], which, path);
     return status;
 }
 
@@ -51,10 +49,11 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     if (!path) return ct_device_fail(o->device, CT_EINVAL, "ct_outputs_save: the path is NULL");
     if (o->p == 1 && !o->whole) return ct_gp_save_with(o->model[0], path, options);
     const bool bare = options && options->no_factor;
+    int64_t count;
+    ct_gp **model = ct__outputs_fitted(o, &count);
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
-    for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !bare && !status; j++)
-        status = ct__gp_factorise(o->whole ? o->whole : o->model[j]);
+    for (int64_t j = 0; j < count && !bare && !status; j++) status = ct__gp_factorise(model[j]);
     if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
     if (!status) status = ct__archive_begin(&s);
     if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
@@ -90,12 +89,9 @@ static bool consistent(const ct_outputs *o)
     for (int64_t j = 0; j < o->p; j++)
         if (ct_outputs_find(o, o->column[j].name) != j) return false;
     for (int64_t j = 0; j < o->p && !o->whole; j++) {
-        const ct_gp *gp = o->model[j];
-        bool same = gp->rows.dtype == o->model[0]->rows.dtype && gp->rows.d == o->d &&
-                    !strcmp(ct_gp_output(gp)->name, o->column[j].name);
-        for (int64_t k = 0; k < gp->rows.d && same; k++)
-            same = !strcmp(gp->rows.column[k].name, o->model[0]->rows.column[k].name);
-        if (!same) return false;
+        if (!ct__outputs_alike(o->model[j], o->model[0]) ||
+            strcmp(ct_gp_output(o->model[j])->name, o->column[j].name) != 0)
+            return false;
     }
     const ct_gp *w = o->whole;
     bool by_output = w && w->options.noise == CT_NOISE_BY_LEVEL && w->noise.n_levels == o->p && w->rows.d > 1;
@@ -105,27 +101,6 @@ static bool consistent(const ct_outputs *o)
     return !w || (w->params.mean_at < 0 && !w->target.transform.kind && !w->mean.basis &&
                   w->target.shift == 0 && w->target.scale == 1 && w->target.spread > 0 &&
                   w->options.noise != CT_NOISE_GIVEN && w->options.noise != CT_NOISE_GIVEN_PLUS);
-}
-
-/* Completes the whole. */
-static void restore_whole(ct__stream *s, ct_outputs *o)
-{
-    ct_gp *w = o->whole;
-    const ct_tensor *Y = w->likelihood.outputs;
-    int64_t rows[CT_OUTPUTS_MOST] = { 0 };
-    const bool shared = o->kind == CT_OUTPUTS_SHARED;
-    s->bad |= shared != (Y != NULL) || (shared && ct_tensor_dim(Y, 1) != o->p);
-    double *level = shared || s->bad ? NULL : ct__gp_doubles(w->noise.given);
-    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_check(s, CT_ENOMEM);
-    ct__likelihood_take(w, shared ? CT__SHARED_OUTPUTS : CT__JOINT_OUTPUTS);
-    for (int64_t i = 0; i < w->rows.n && level; i++) rows[(int64_t)level[i]]++;
-    for (int64_t j = 0; j < o->p && !s->bad; j++) {
-        const int64_t count = shared ? w->rows.n : rows[j];
-        w->target.log_units += (double)count * log(o->scale[j]);
-        s->bad |= !count;
-    }
-    free(level);
-    if (!shared) o->d = w->rows.d - 1;
 }
 
 /* Reads the models; false with the reason on the device, or with s->bad. */
@@ -143,8 +118,11 @@ static bool read_models(ct__stream *s, ct_outputs *o, const char *path)
     }
     free(word);
     if (s->bad || !(whole ? o->whole : o->model[o->p - 1])) return false;
-    if (o->whole && consistent(o)) restore_whole(s, o);
-    s->bad |= !consistent(o) || ct__stream_left(s);
+    const ct_tensor *shared = o->whole ? o->whole->likelihood.outputs : NULL;
+    s->bad |= !consistent(o) || ct__stream_left(s) || (o->kind == CT_OUTPUTS_SHARED) != (shared != NULL) ||
+              (shared && ct_tensor_dim(shared, 1) != o->p);
+    if (o->kind == CT_OUTPUTS_COREGIONALISED) o->d--;
+    if (o->whole && !s->bad) ct__stream_check(s, ct__whole_complete(o, o->whole, NULL));
     return !s->bad;
 }
 

@@ -1,5 +1,5 @@
-/* Joint outputs: one model of pairs (x, output). Its last column is the output's code. It has a row for each
- * value present, first those of output 0, then those of output 1, ... */
+/* Coregionalised outputs: one model of pairs (x, output). Its last column is the output's code. It has a row
+ * for each value present, first those of output 0, then those of output 1, ... */
 #include "joint.h"
 
 #include <math.h>
@@ -8,47 +8,31 @@
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/kernel/kernel_tree.h"
-#include "gp/likelihood/joint.h"
-#include "gp/likelihood/table.h"
+#include "gp/predict/predict.h"
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
-typedef struct pairs {
-    int64_t n;
-    double *x, *y, *code; /* (n, d + 1), (n), (n); one block, freed as x */
-} pairs;
-
-/* The values present, with their points. */
-static ct_status pair_up(const ct_outputs *o, const ct_tensor *X, const ct__answers *a, pairs *q)
+ct_status ct__joint_rows(const ct_outputs *o, const ct__answers *a, const ct_tensor *X, ct_dtype dtype,
+                         ct_tensor *rows[3])
 {
     const int64_t d = o->d, all = a->n * a->p;
-    double *points = ct__gp_doubles(X);
-    *q = (pairs){ .x = points ? ct__gp_alloc(o->device, (uint64_t)(all * (d + 3)), sizeof *q->x) : NULL };
-    q->y = q->x ? q->x + all * (d + 1) : NULL;
-    q->code = q->x ? q->y + all : NULL;
-    for (int64_t k = 0; k < all && q->x; k++) {
+    double *points = ct__gp_doubles(X),
+           *x = points ? ct__gp_alloc(o->device, (uint64_t)(all * (d + 3)), sizeof *x) : NULL;
+    double *y = x ? x + all * (d + 1) : NULL, *code = x ? y + all : NULL;
+    int64_t n = 0;
+    for (int64_t k = 0; k < all && x; k++) {
         const int64_t j = k / a->n, i = k % a->n;
         if (isnan(a->y[i * a->p + j])) continue;
-        for (int64_t c = 0; c < d; c++) q->x[q->n * (d + 1) + c] = points[i * d + c];
-        q->x[q->n * (d + 1) + d] = q->code[q->n] = (double)j;
-        q->y[q->n++] = a->y[i * a->p + j];
+        for (int64_t c = 0; c < d; c++) x[n * (d + 1) + c] = points[i * d + c];
+        x[n * (d + 1) + d] = code[n] = (double)j;
+        y[n++] = a->y[i * a->p + j];
     }
+    rows[0] = ct__gp_tensor(o->device, dtype, ct_shape2(n, d + 1), x);
+    rows[1] = rows[0] ? ct__gp_tensor(o->device, dtype, ct_shape1(n), y) : NULL;
+    rows[2] = rows[1] ? ct__gp_tensor(o->device, CT_F64, ct_shape1(n), code) : NULL;
     free(points);
-    return q->x ? CT_OK : ct_last_status(o->device);
-}
-
-/* t = X, y and codes as tensors. */
-static ct_status tensors_of(const ct_outputs *o, const pairs *q, ct_dtype dtype, ct_tensor *t[3])
-{
-    t[0] = ct__gp_tensor(o->device, dtype, ct_shape2(q->n, o->d + 1), q->x);
-    t[1] = t[0] ? ct__gp_tensor(o->device, dtype, ct_shape1(q->n), q->y) : NULL;
-    t[2] = t[1] ? ct__gp_tensor(o->device, CT_F64, ct_shape1(q->n), q->code) : NULL;
-    return t[2] ? CT_OK : ct_last_status(o->device);
-}
-
-static void release(ct_tensor *t[3])
-{
-    for (int k = 0; k < 3; k++) ct_release(t[k]);
+    free(x);
+    return rows[2] ? CT_OK : ct_last_status(o->device);
 }
 
 /* -- the kernel ------------------------------------------------------------------------------------------ */
@@ -76,59 +60,31 @@ static ct_kernel *on_pairs(ct_kernel *k, const ct_column *columns, int64_t d, in
 
 /* -- the model ------------------------------------------------------------------------------------------- */
 
-ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a, ct_kernel *kernel,
-                         const ct_outputs_options *options, ct_gp_options model)
+ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_kernel *kernel,
+                         const ct_outputs_options *options)
 {
-    ct_tensor *t[3] = { NULL };
-    pairs q = { 0 };
-    const char **levels = ct__gp_alloc(o->device, (uint64_t)o->p, sizeof *levels);
+    ct_gp_options model = options->model;
+    const char *levels[CT_OUTPUTS_MOST];
+    ct_tensor *rows[3] = { NULL };
     ct_column *columns = ct__columns_copy(o->device, &model, o->d), /* the output's column is the last */
         *own = columns ? ct__gp_alloc(o->device, (uint64_t)o->d + 1, sizeof *own) : NULL;
-    ct_status s = levels && own ? pair_up(o, X, a, &q) : CT_ENOMEM;
-    if (!s) s = tensors_of(o, &q, ct_tensor_dtype(X), t);
+    ct_status s = own ? ct__joint_rows(o, a, X, ct_tensor_dtype(X), rows) : CT_ENOMEM;
+    for (int64_t j = 0; j < o->p; j++) levels[j] = o->column[j].name;
     if (!s) {
-        for (int64_t j = 0; j < o->p; j++) levels[j] = o->column[j].name;
         for (int64_t j = 0; j < o->d; j++) own[j] = columns[j];
         own[o->d] = (ct_column){ "output", CT_COLUMN_CATEGORY, levels, o->p };
         model.inputs = own;
         model.noise = CT_NOISE_BY_LEVEL;
-        model.noise_levels = t[2];
+        model.noise_levels = rows[2];
         model.noise_column = &own[o->d];
-        kernel = on_pairs(kernel, own, o->d, options->rank ? options->rank : 1);
-        o->whole = ct_gp_new(t[0], t[1], kernel, &model);
-        kernel = NULL;
-        s = o->whole ? ct__joint_find_grid(o->whole) : ct_last_status(o->device);
+        ct_kernel *k = on_pairs(ct_kernel_copy(kernel), own, o->d, options->rank ? options->rank : 1);
+        o->whole = ct_gp_new(rows[0], rows[1], k, &model);
+        if (!o->whole) s = ct_last_status(o->device);
     }
-    if (!s) ct__likelihood_take(o->whole, CT__JOINT_OUTPUTS);
-    if (!s) o->whole->target.log_units = ct__answers_log_units(o, a);
-    ct_kernel_free(kernel);
-    release(t);
-    free(q.x);
+    for (int k = 0; k < 3; k++) ct_release(rows[k]);
     free(own);
     ct__columns_free(columns, o->d + 1);
-    free(levels);
     return s;
-}
-
-ct_status ct__joint_append(ct_outputs *o, const ct_tensor *X, const ct__answers *a)
-{
-    ct_tensor *t[3] = { NULL };
-    pairs q;
-    ct_status s = pair_up(o, X, a, &q);
-    if (!s) s = tensors_of(o, &q, o->whole->rows.dtype, t);
-    ct_gp *fresh = s ? NULL : ct_gp_copy(o->whole);
-    if (!s) s = fresh ? ct_gp_append(fresh, t[0], t[1], t[2]) : ct_last_status(o->device);
-    release(t);
-    free(q.x);
-    if (s) {
-        ct_gp_free(fresh);
-        return s;
-    }
-    const double more = ct__answers_log_units(o, a);
-    fresh->target.log_units += more;
-    fresh->factor.nlml += more;
-    ct__outputs_replace(o, fresh);
-    return CT_OK;
 }
 
 /* -- predictions ----------------------------------------------------------------------------------------- */
@@ -153,11 +109,12 @@ ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int6
                             double *C)
 {
     const int64_t p = o->p, mp = m * p;
-    ct_tensor *at = all_pairs(o, Xs, m), *of_mean = at ? ct_empty(o->device, CT_F64, ct_shape1(mp)) : NULL,
-              *of_C = of_mean ? ct_empty(o->device, CT_F64, ct_shape2(mp, mp)) : NULL;
-    ct_status s = of_C ? ct_gp_predict_full(o->whole, at, false, of_mean, of_C) : ct_last_status(o->device);
-    if (!s) s = ct__gp_read(of_mean, mean);
-    if (!s) s = ct__gp_read(of_C, C);
+    ct_tensor *at = all_pairs(o, Xs, m);
+    ct_status s = at ? ct__predict(
+                           (ct__prediction){
+                               .gp = o->whole, .kind = CT__TOGETHER, .rows = mp, .mean = mean, .more = C },
+                           at)
+                     : ct_last_status(o->device);
     const ct_param *noise = &o->whole->params.param[o->whole->params.noise_at];
     for (int64_t k = 0; k < mp && !s; k++) {
         const double unit = o->scale[k % p];
@@ -166,7 +123,5 @@ ct_status ct__joint_predict(ct_outputs *o, const ct_tensor *Xs, bool noisy, int6
         for (int64_t l = 0; l < mp; l++) C[k * mp + l] *= unit * o->scale[l % p];
     }
     ct_release(at);
-    ct_release(of_mean);
-    ct_release(of_C);
     return s;
 }

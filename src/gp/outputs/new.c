@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/numbers.h"
 #include "gp/likelihood/table.h"
 #include "joint.h"
+#include "whole.h"
 
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y, const ct_outputs_options *o)
 {
@@ -40,76 +40,52 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *Y
     return CT_OK;
 }
 
-/* The whole's options: a zero mean, its own output column, and only the inputs standardised. */
-static ct_gp_options of_whole(const ct_outputs_options *options, const ct_column *output)
+/* The options of the models: the whole has a zero mean, and only its inputs are standardised. */
+static ct_gp_options of_models(const ct_outputs *o, const ct_outputs_options *options)
 {
     ct_gp_options model = options->model;
     const bool inputs =
         model.standardize == CT_STANDARDIZE_BOTH || model.standardize == CT_STANDARDIZE_INPUTS;
+    model.output = o->column;
+    if (o->kind == CT_OUTPUTS_EACH) return model;
     model.mean = CT_MEAN_ZERO;
     model.standardize = inputs ? CT_STANDARDIZE_INPUTS : CT_STANDARDIZE_NONE;
-    model.output = output;
     return model;
 }
 
-static ct_status make_each(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_kernel *kernel,
-                           const ct_outputs_options *options)
+/* A model for each output, or the whole with the first output as y. */
+static ct_status make_models(ct_outputs *o, const ct_tensor *X, const ct__answers *a, const ct_kernel *kernel,
+                             const ct_gp_options *options)
 {
     ct_status s = CT_OK;
-    const ct_gp_options *m = &options->model;
-    const bool levels = m->noise == CT_NOISE_BY_LEVEL;
-    for (int64_t j = 0; j < o->p && !s; j++) {
-        ct_tensor *part[3];
-        ct_gp_options own = *m;
+    ct_gp **model = o->kind == CT_OUTPUTS_SHARED ? &o->whole : o->model;
+    const bool levels = options->noise == CT_NOISE_BY_LEVEL;
+    for (int64_t j = 0; j < (o->kind == CT_OUTPUTS_SHARED ? 1 : o->p) && !s; j++) {
+        ct_tensor *rows[3];
+        ct_gp_options own = *options;
         own.output = &o->column[j];
-        s = ct__answers_take(o->device, a, j, X, levels ? m->noise_levels : m->noise_variances, part);
-        *(levels ? &own.noise_levels : &own.noise_variances) = part[2];
-        if (!s) o->model[j] = ct_gp_new(part[0], part[1], ct_kernel_copy(kernel), &own);
-        if (!s && !o->model[j]) s = ct_last_status(o->device);
-        for (int k = 0; k < 3; k++) ct_release(part[k]);
+        s = ct__answers_rows(o->device, a, j, X, levels ? own.noise_levels : own.noise_variances, rows);
+        *(levels ? &own.noise_levels : &own.noise_variances) = rows[2];
+        if (!s) model[j] = ct_gp_new(rows[0], rows[1], ct_kernel_copy(kernel), &own);
+        if (!s && !model[j]) s = ct_last_status(o->device);
+        for (int k = 0; k < 3; k++) ct_release(rows[k]);
     }
     return s;
 }
 
-/* Takes ownership of the kernel. The first output serves as y. */
-static ct_status make_shared(ct_outputs *o, const ct_tensor *X, ct__answers *a, ct_kernel *kernel,
-                             const ct_outputs_options *options)
-{
-    const ct_dtype dtype = ct_tensor_dtype(X);
-    const ct_gp_options model = of_whole(options, &o->column[0]);
-    ct_tensor *shared = ct__gp_tensor(o->device, dtype, ct_shape2(a->n, a->p), a->y),
-              *y = shared ? ct_tensor_slice(shared, 1, 0, 1, 1) : NULL;
-    if (y)
-        o->whole = ct_gp_new(X, y, kernel, &model);
-    else
-        ct_kernel_free(kernel);
-    ct_release(y);
-    if (o->whole) {
-        o->whole->likelihood.outputs = shared;
-        o->whole->target.log_units = ct__answers_log_units(o, a);
-        ct__likelihood_take(o->whole, CT__SHARED_OUTPUTS);
-        return CT_OK;
-    }
-    ct_release(shared);
-    return ct_last_status(o->device);
-}
-
-/* Takes ownership of the kernel. */
-static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, ct_kernel *kernel,
+static ct_status make(ct_outputs *o, const ct_tensor *X, const ct_tensor *Y, const ct_kernel *kernel,
                       const ct_outputs_options *options)
 {
     ct__answers a;
-    const bool missing = o->kind != CT_OUTPUTS_SHARED;
-    ct_status s = ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, missing, "Y", &a);
+    ct_outputs_options own = *options;
+    own.model = of_models(o, options);
+    ct_status s =
+        ct__answers_read(o->device, Y, ct_tensor_dim(X, 0), o->p, o->kind != CT_OUTPUTS_SHARED, "Y", &a);
     if (!s && o->kind != CT_OUTPUTS_EACH) s = ct__answers_standardize(o, &a);
-    if (s || o->kind == CT_OUTPUTS_EACH) {
-        if (!s) s = make_each(o, X, &a, kernel, options);
-        ct_kernel_free(kernel);
-    } else if (o->kind == CT_OUTPUTS_SHARED) {
-        s = make_shared(o, X, &a, kernel, options);
-    } else {
-        s = ct__joint_make(o, X, &a, kernel, options, of_whole(options, &o->column[0]));
-    }
+    if (!s)
+        s = o->kind == CT_OUTPUTS_COREGIONALISED ? ct__joint_make(o, X, &a, kernel, &own)
+                                                 : make_models(o, X, &a, kernel, &own.model);
+    if (!s && o->whole) s = ct__whole_complete(o, o->whole, &a);
     free(a.y);
     return s;
 }
@@ -120,16 +96,17 @@ ct_outputs *ct_outputs_new(const ct_tensor *X, const ct_tensor *Y, ct_kernel *ke
     ct_device *device = X ? ct_tensor_device(X) : Y ? ct_tensor_device(Y) : NULL;
     options = options ? options : &(ct_outputs_options){ 0 };
     if (!X) ct_device_fail(device, CT_EINVAL, "ct_outputs_new: X is NULL");
-    if (!X || ct_device_status(device) || check(device, X, Y, options)) {
-        ct_kernel_free(kernel);
-        return NULL;
+    const bool good = X && !ct_device_status(device) && !check(device, X, Y, options);
+    ct_outputs *o =
+        good ? ct__outputs_blank(device, options->kind, ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1),
+                                 ct_tensor_dim(X, 1), options->outputs)
+             : NULL;
+    if (o && make(o, X, Y, kernel, options)) {
+        ct_outputs_free(o);
+        o = NULL;
     }
-    ct_outputs *o = ct__outputs_blank(device, options->kind, ct_tensor_ndim(Y) == 1 ? 1 : ct_tensor_dim(Y, 1),
-                                      ct_tensor_dim(X, 1), options->outputs);
-    if (!o) ct_kernel_free(kernel);
-    if (!o || !make(o, X, Y, kernel, options)) return o;
-    ct_outputs_free(o);
-    return NULL;
+    ct_kernel_free(kernel);
+    return o;
 }
 
 /* -- from models ----------------------------------------------------------------------------------------- */
@@ -144,10 +121,7 @@ static ct_status check_models(ct_gp *const *models, int64_t count)
                               (long long)count, CT_OUTPUTS_MOST);
     for (int64_t j = 0; j < count; j++) {
         const ct_gp *gp = models[j];
-        bool same =
-            gp->device == first->device && gp->rows.dtype == first->rows.dtype && gp->rows.d == first->rows.d;
-        for (int64_t k = 0; k < gp->rows.d && same; k++)
-            same = !strcmp(gp->rows.column[k].name, first->rows.column[k].name);
+        bool same = ct__outputs_alike(gp, first);
         for (int64_t i = 0; i < j && same; i++)
             same = gp != models[i] && strcmp(ct_gp_output(gp)->name, ct_gp_output(models[i])->name) != 0;
         if (!same)
@@ -166,11 +140,9 @@ ct_outputs *ct_outputs_of(ct_gp *const *models, int64_t count)
 {
     if (!models || count < 1 || check_models(models, count)) return NULL;
     ct_device *device = models[0]->device;
-    ct_column *columns = ct__gp_alloc(device, (uint64_t)count, sizeof *columns);
-    for (int64_t j = 0; j < count && columns; j++) columns[j] = *ct_gp_output(models[j]);
-    ct_outputs *o =
-        columns ? ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->rows.d, columns) : NULL;
+    ct_column columns[CT_OUTPUTS_MOST];
+    for (int64_t j = 0; j < count; j++) columns[j] = *ct_gp_output(models[j]);
+    ct_outputs *o = ct__outputs_blank(device, CT_OUTPUTS_EACH, count, models[0]->rows.d, columns);
     for (int64_t j = 0; j < count && o; j++) o->model[j] = models[j];
-    free(columns);
     return o;
 }

@@ -16,22 +16,16 @@
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
-/* Copies the columns as the p - 1 inputs and the output of a model; without columns they are y0, y1, ... */
+/* Copies of the columns, or numbered ones. ct__columns_copy takes the last one as a model's output. */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
-    if (columns)
-        return ct__columns_copy(device, &(ct_gp_options){ .inputs = columns, .output = columns + p - 1 },
-                                p - 1);
-    ct_column *numbered = ct__gp_alloc(device, (uint64_t)p, sizeof *numbered);
-    char(*name)[24] = numbered ? ct__gp_alloc(device, (uint64_t)p, sizeof *name) : NULL;
-    for (int64_t j = 0; j < p && name; j++) {
+    ct_column own[CT_OUTPUTS_MOST];
+    char name[CT_OUTPUTS_MOST][24];
+    for (int64_t j = 0; j < p; j++) {
         snprintf(name[j], sizeof name[j], "y%lld", (long long)j);
-        numbered[j] = (ct_column){ .name = name[j] };
+        own[j] = columns ? columns[j] : (ct_column){ .name = name[j] };
     }
-    ct_column *copy = name ? copy_columns(device, p, numbered) : NULL;
-    free(name);
-    free(numbered);
-    return copy;
+    return ct__columns_copy(device, &(ct_gp_options){ .inputs = own, .output = own + p - 1 }, p - 1);
 }
 
 ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p, int64_t d,
@@ -41,14 +35,9 @@ ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p
     if (!o) return NULL;
     *o = (ct_outputs){ .device = device, .kind = kind, .p = p, .d = d };
     o->column = copy_columns(device, p, columns);
-    if (o->column) o->shift = ct__gp_alloc(device, 2 * (uint64_t)p, sizeof *o->shift);
-    if (o->shift) o->model = ct__gp_alloc(device, (uint64_t)p, sizeof *o->model);
-    if (!o->model) {
-        ct_outputs_free(o);
-        return NULL;
-    }
-    o->scale = o->shift + p;
-    return o;
+    if (o->column) return o;
+    ct_outputs_free(o);
+    return NULL;
 }
 
 void ct__outputs_changed(ct_outputs *o)
@@ -60,20 +49,19 @@ void ct__outputs_changed(ct_outputs *o)
     o->of = NULL;
 }
 
-void ct__outputs_replace(ct_outputs *o, ct_gp *whole)
+bool ct__outputs_alike(const ct_gp *a, const ct_gp *b)
 {
-    ct__outputs_changed(o);
-    ct_gp_free(o->whole);
-    o->whole = whole;
+    bool same = a->device == b->device && a->rows.dtype == b->rows.dtype && a->rows.d == b->rows.d;
+    for (int64_t k = 0; k < a->rows.d && same; k++)
+        same = !strcmp(a->rows.column[k].name, b->rows.column[k].name);
+    return same;
 }
 
 void ct_outputs_free(ct_outputs *o)
 {
     if (!o) return;
-    if (o->model) ct__outputs_changed(o);
+    ct__outputs_changed(o);
     ct_gp_free(o->whole);
-    free(o->model);
-    free(o->shift);
     ct__columns_free(o->column, o->p);
     free(o);
 }
@@ -217,8 +205,9 @@ double ct_outputs_nlml(ct_outputs *o)
 
 ct_status ct_outputs_fit(ct_outputs *o, const ct_fit_options *options)
 {
+    int64_t count;
     if (!o) return CT_EINVAL;
-    if (!o->whole) return ct_gp_fit_many(o->model, o->p, options, NULL);
-    ct__outputs_changed(o);
-    return ct_gp_fit(o->whole, options);
+    if (o->whole) ct__outputs_changed(o);
+    ct_gp **model = ct__outputs_fitted(o, &count);
+    return ct_gp_fit_many(model, count, options, NULL);
 }

@@ -4,6 +4,7 @@
 #include "gp/data/numbers.h"
 #include "gp/model/exchange.h"
 #include "gp/model/memory.h"
+#include "gp/predict/predict.h"
 #include "joint.h"
 
 /* C[(i, j), (l, j)] = V[i, l]; 0 between different outputs. */
@@ -18,21 +19,20 @@ static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, do
 static ct_status predict_each(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
                               double *C)
 {
-    ct_tensor *of_mean = ct_empty(o->device, CT_F64, ct_shape1(m)),
-              *of_C = ct_empty(o->device, CT_F64, ct_shape2(m, m));
     double *V = ct__gp_alloc(o->device, (uint64_t)(m * m + m), sizeof *V), *one = V + m * m;
-    ct_status s = of_mean && of_C && V ? CT_OK : CT_ENOMEM;
+    ct_status s = V ? CT_OK : CT_ENOMEM;
     for (int64_t j = 0; j < o->p && !s; j++) {
-        ct_gp *gp = ct_outputs_model(o, j);
-        s = gp ? ct_gp_predict_full(gp, Xs, noisy, of_mean, of_C) : ct_last_status(o->device);
-        if (!s) s = ct__gp_read(of_mean, one);
-        if (!s) s = ct__gp_read(of_C, V);
+        const ct__prediction r = { .gp = ct_outputs_model(o, j),
+                                   .kind = CT__TOGETHER,
+                                   .noisy = noisy,
+                                   .rows = m,
+                                   .mean = one,
+                                   .more = V };
+        s = r.gp ? ct__predict(r, Xs) : ct_last_status(o->device);
         for (int64_t i = 0; i < m && !s; i++) mean[i * o->p + j] = one[i];
         if (!s) place(o, j, m, V, C);
     }
     free(V);
-    ct_release(of_mean);
-    ct_release(of_C);
     return s;
 }
 
@@ -59,13 +59,13 @@ ct_status ct_outputs_predict_full(ct_outputs *o, const ct_tensor *Xs, bool noisy
     if (!s)
         s = ct__gp_reserve(o->device, 16 * (uint64_t)mp * (uint64_t)mp, false,
                            "the joint distribution of the outputs", "take fewer points at a time");
-    double *room = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *room);
-    if (!s && !room) s = CT_ENOMEM;
+    double *both = s ? NULL : ct__gp_alloc(o->device, (uint64_t)mp * (uint64_t)(mp + 1), sizeof *both);
+    if (!s && !both) s = CT_ENOMEM;
     if (!s)
         s = (o->kind == CT_OUTPUTS_COREGIONALISED ? ct__joint_predict : predict_each)(o, Xs, noisy, m,
-                                                                                      room + mp * mp, room);
-    if (!s && mean) s = ct__gp_deliver(first, room + mp * mp, mean);
-    if (!s) s = ct__gp_deliver(first, room, covariance);
-    free(room);
+                                                                                      both + mp * mp, both);
+    if (!s && mean) s = ct__gp_deliver(first, both + mp * mp, mean);
+    if (!s) s = ct__gp_deliver(first, both, covariance);
+    free(both);
     return s;
 }

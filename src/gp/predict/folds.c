@@ -26,7 +26,7 @@ typedef struct folds {
     int64_t *place; /* [n], a row's position among the members */
     int64_t *end;   /* [n], where the fold of member k ends */
     int64_t *start; /* [n], where member k's part of Q begins: (C⁻¹)_kj for j = k, ..., end - 1 */
-    double *Q;
+    double *Q, *G;  /* G: of the trend, (p, n + p + 1), or NULL */
     int64_t largest;
 } folds;
 
@@ -102,43 +102,38 @@ static ct_status fill_blocks(folds *f)
     return s;
 }
 
-/* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj, if there is a trend */
-static ct_status subtract_trend(folds *f)
+/* P_ij = (C⁻¹)_ij - Σ_t G_ti G_tj for the members i <= j of a fold. */
+static double entry(const folds *f, int64_t i, int64_t j)
 {
-    const int64_t n = f->gp->rows.n, p = ct__trend_size(f->gp->mean.trend), width = n + p + 1;
-    double *G = p ? ct__gp_doubles(f->gp->factor.trend) : NULL;
-    if (p && !G) return CT_ENOMEM;
+    const int64_t p = ct__trend_size(f->gp->mean.trend), width = f->gp->rows.n + p + 1;
+    double sum = f->Q[f->start[i] + j - i];
     for (int64_t t = 0; t < p; t++)
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t j = k; j < f->end[k]; j++)
-                f->Q[f->start[k] + j - k] -=
-                    G[t * width + f->member[k].row] * G[t * width + f->member[j].row];
-    free(G);
-    return CT_OK;
+        sum -= f->G[t * width + f->member[i].row] * f->G[t * width + f->member[j].row];
+    return sum;
 }
 
 /* -- the folds ------------------------------------------------------------------------------------------- */
 
-/* error = Q⁻¹ α_I and the diagonal of Q⁻¹ for the members k, ..., k + b - 1. room: 2b² numbers. */
-static ct_status solve_block(const folds *f, int64_t k, const double *alpha, double *room, double *error,
+/* error = Q⁻¹ α_I and the diagonal of Q⁻¹ for the members k, ..., k + b - 1. work: 2b² numbers. */
+static ct_status solve_block(const folds *f, int64_t k, const double *alpha, double *work, double *error,
                              double *variance)
 {
     ct_gp *gp = f->gp;
     const int64_t b = f->end[k] - k;
-    double *covariance = room + b * b;
+    double *covariance = work + b * b;
     const double most =
         gp->rows.dtype == CT_F32 ? 1e5 : 1e10; /* beyond this is rounding: nothing determines β */
     for (int64_t j = 0; j < b; j++)
-        for (int64_t i = j; i < b; i++) room[i * b + j] = room[j * b + i] = f->Q[f->start[k + j] + i - j];
+        for (int64_t i = j; i < b; i++) work[i * b + j] = work[j * b + i] = entry(f, k + j, k + i);
     ct_tape_reset(gp->tape);
-    ct_var Q = ct__gp_input(gp->tape, ct__gp_tensor(gp->device, CT_F64, ct_shape2(b, b), room), false);
+    ct_var Q = ct__gp_input(gp->tape, ct__gp_tensor(gp->device, CT_F64, ct_shape2(b, b), work), false);
     ct_status s = ct__gp_fetch(gp, ct_inverse_spd(Q), "the inverse covariance of a fold", covariance);
     for (int64_t i = 0; i < b && !s; i++) {
         const int64_t row = f->member[k + i].row;
         error[row] = 0;
         for (int64_t j = 0; j < b; j++) error[row] += covariance[i * b + j] * alpha[f->member[k + j].row];
         variance[row] = covariance[i * b + i];
-        if (gp->mean.trend && !(variance[row] * room[i * b + i] <= most))
+        if (gp->mean.trend && !(variance[row] * work[i * b + i] <= most))
             s = ct_device_fail(
                 gp->device, CT_ENUMERIC,
                 "row %lld cannot be left out with its fold, which alone determines a coefficient of "
@@ -158,16 +153,17 @@ static ct_status leave_fold(ct_gp *gp, const int64_t *fold, const double *alpha,
                             double *variance)
 {
     folds f = { .gp = gp };
-    double *room = NULL;
+    double *work = NULL;
     ct_status s = sort_rows(&f, fold);
     if (!s) s = fill_blocks(&f);
-    if (!s) s = subtract_trend(&f);
-    if (!s && !(room = ct__gp_alloc(gp->device, 2 * (uint64_t)f.largest * (uint64_t)f.largest, sizeof *room)))
+    if (!s && gp->mean.trend && !(f.G = ct__gp_doubles(gp->factor.trend))) s = CT_ENOMEM;
+    if (!s && !(work = ct__gp_alloc(gp->device, 2 * (uint64_t)f.largest * (uint64_t)f.largest, sizeof *work)))
         s = CT_ENOMEM;
     for (int64_t k = 0; k < gp->rows.n && !s; k = f.end[k])
-        s = solve_block(&f, k, alpha, room, error, variance);
-    free(room);
+        s = solve_block(&f, k, alpha, work, error, variance);
+    free(work);
     free(f.Q);
+    free(f.G);
     free(f.place);
     free(f.member);
     return s;

@@ -12,6 +12,7 @@
 #include <cotangent/gp/update.h>
 
 #include "gp/data/numbers.h"
+#include "gp/data/table.h"
 #include "gp/data/trend.h"
 #include "gp/factor/inverse_diagonal.h"
 #include "gp/likelihood/factorise.h"
@@ -45,34 +46,21 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     return gp ? ct__left_out_into(gp, leave_one, NULL, out) : CT_EINVAL;
 }
 
-ct_status ct__gp_loo_squares(ct_gp *gp, double *sum)
+/* The sum of one part; CT_ENUMERIC with this message if it is not finite. */
+static ct_status sum_of(ct_gp *gp, int part, const char *message, double *sum)
 {
-    double *error = NULL, *variance, *alpha;
-    ct_status s = ct__gp_factorise(gp);
-    if (!s)
-        s = ct__gp_arrays(gp->device, (uint64_t)gp->rows.n, (double **[]){ &error, &variance, &alpha }, 3);
-    if (!s) s = ct__gp_read(gp->factor.alpha, alpha);
-    if (!s) s = leave_one(gp, NULL, alpha, error, variance);
+    double *each[CT__LEFT_PARTS];
+    ct_status s = ct__left_out(gp, leave_one, NULL, each);
     *sum = 0;
-    for (int64_t i = 0; i < gp->rows.n && !s; i++) *sum += error[i] * alpha[i]; /* e²/v */
-    free(error);
-    if (s || isfinite(*sum)) return s;
-    return ct_device_fail(gp->device, CT_ENUMERIC,
-                          "some leave-one-out residuals are not finite: look for a y far from all others");
+    for (int64_t i = 0; i < ct__gp_rows(gp) && !s; i++) *sum += each[part][i];
+    free(each[0]);
+    return s || isfinite(*sum) ? s : ct_device_fail(gp->device, CT_ENUMERIC, "%s", message);
 }
 
-static ct_status density(ct_gp *gp, double *sum)
+ct_status ct__gp_loo_squares(ct_gp *gp, double *sum)
 {
-    double *part[3];
-    ct_status s = ct__left_out(gp, leave_one, NULL, part);
-    *sum = 0;
-    for (int64_t i = 0; i < ct__gp_rows(gp) && !s; i++) *sum += part[2][i];
-    free(part[0]);
-    if (s || isfinite(*sum)) return s;
-    return ct_device_fail(
-        gp->device, CT_ENUMERIC,
-        "ct_gp_loo_ablation: the sum of the log densities is not finite: bring the data to a "
-        "scale near 1");
+    return sum_of(gp, CT__LEFT_SQUARE,
+                  "some leave-one-out residuals are not finite: look for a y far from all others", sum);
 }
 
 /* -- without some columns -------------------------------------------------------------------------------- */
@@ -82,9 +70,9 @@ static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
 {
     double *x = ct__gp_doubles(gp->rows.X);
     for (int64_t k = 0; k < count && x; k++) {
-        double *column = x + columns[k], sum = 0;
-        for (int64_t i = 0; i < gp->rows.n; i++) sum += column[i * gp->rows.d];
-        for (int64_t i = 0; i < gp->rows.n; i++) column[i * gp->rows.d] = sum / (double)gp->rows.n;
+        double *column = x + columns[k], mean, deviation;
+        ct__gp_column_moments(column, gp->rows.n, gp->rows.d, &mean, &deviation);
+        for (int64_t i = 0; i < gp->rows.n; i++) column[i * gp->rows.d] = mean;
     }
     ct_tensor *X = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(gp->rows.n, gp->rows.d), x);
     free(x);
@@ -115,7 +103,12 @@ ct_status ct_gp_loo_ablation(ct_gp *gp, const int64_t *columns, int64_t count, d
         s = ct__trend_make(&without->mean, &without->rows, without->target.y, true);
         ct__likelihood_take(without, 0);
     }
-    if (!s) s = density(without, log_density);
+    if (!s)
+        s = sum_of(
+            without, CT__LEFT_DENSITY,
+            "ct_gp_loo_ablation: the sum of the log densities is not finite: bring the data to a scale "
+            "near 1",
+            log_density);
     ct_gp_free(without);
     s = ct__gp_leave(gp, s);
     if (s) *log_density = NAN;

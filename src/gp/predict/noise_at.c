@@ -7,6 +7,7 @@
 
 #include "gp/data/numbers.h"
 #include "gp/model/exchange.h"
+#include "gp/model/graph.h"
 
 /* The present value of the noise's parameter k. */
 static double value_of(const ct_gp *gp, int64_t k) { return gp->params.param[gp->params.noise_at + k].value; }
@@ -18,7 +19,10 @@ double ct_gp_noise_variance(const ct_gp *gp)
     return value_of(gp, 0);
 }
 
-ct_status ct__noise_average(const ct_gp *gp, double *variance)
+static bool differs_by_point(const ct_gp *gp) { return gp->noise.kind == CT_NOISE_LOG_LINEAR; }
+
+/* The average over the data, in units of y². */
+static ct_status average_of(const ct_gp *gp, double *variance)
 {
     const bool by_level = gp->noise.kind == CT_NOISE_BY_LEVEL;
     double *given = NULL, sum = 0;
@@ -32,20 +36,16 @@ ct_status ct__noise_average(const ct_gp *gp, double *variance)
     return CT_OK;
 }
 
-/* CT_NOISE_LOG_LINEAR at the m rows of Xs. */
-static ct_status at_inputs(const ct_gp *gp, const ct_tensor *Xs, int64_t m, double *variance)
+ct_var ct__noise_on(const ct_gp *gp, ct_var at)
 {
-    const int64_t d = gp->rows.d;
-    double *x = ct__gp_doubles(Xs);
-    if (!x) return ct_last_status(gp->device);
-    for (int64_t i = 0; i < m; i++) {
-        double log_variance = value_of(gp, 0);
-        for (int64_t j = 0; j < d; j++)
-            log_variance += value_of(gp, 1 + j) * (x[i * d + j] - gp->rows.shift[j]);
-        variance[i] = exp(log_variance);
+    double average = 0;
+    if (differs_by_point(gp)) {
+        ct_var s = ct__gp_vector(gp, at.tape, gp->params.s + gp->params.noise_at, 1 + gp->rows.d, false);
+        return ct_scale(ct__noise_learned(&gp->noise, s, at), gp->target.scale * gp->target.scale);
     }
-    free(x);
-    return CT_OK;
+    if (average_of(gp, &average))
+        ct_tape_fail(at.tape, ct_last_status(gp->device), "the noise: %.400s", ct_message(gp->device));
+    return ct_scalar(at.tape, gp->rows.dtype, average);
 }
 
 /* Replaces the level v[i] by its variance, and NaN by the average; or adds the learned variance to the given
@@ -61,18 +61,24 @@ static ct_status complete(const ct_gp *gp, double *v, int64_t i, double average)
     return CT_OK;
 }
 
-ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance)
+ct_status ct__noise_at(ct_gp *gp, ct_tensor *points, double *variance)
 {
-    const int64_t m = ct_tensor_dim(Xs, 0);
     double average;
-    if (!noise && gp->noise.kind == CT_NOISE_LOG_LINEAR) return at_inputs(gp, Xs, m, variance);
-    ct_status s = ct__noise_average(gp, &average);
-    if (!s && noise) s = ct__gp_read(noise, variance);
-    for (int64_t i = 0; i < m && !s; i++)
-        if (noise)
-            s = complete(gp, variance, i, average);
-        else
-            variance[i] = average;
+    ct_tape_reset(gp->tape);
+    if (differs_by_point(gp))
+        return ct__gp_fetch(gp, ct__noise_on(gp, ct_constant(gp->tape, points)), "the noise", variance);
+    const ct_status s = average_of(gp, &average);
+    for (int64_t i = 0; i < ct_tensor_dim(points, 0) && !s; i++) variance[i] = average;
+    return s;
+}
+
+/* From the rows' variances or levels. */
+static ct_status given_at(ct_gp *gp, const ct_tensor *noise, double *variance)
+{
+    double average;
+    ct_status s = average_of(gp, &average);
+    if (!s) s = ct__gp_read(noise, variance);
+    for (int64_t i = 0; i < ct_tensor_count(noise) && !s; i++) s = complete(gp, variance, i, average);
     return s;
 }
 
@@ -86,10 +92,13 @@ static ct_status noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise
     if (!s && noise && (!gp->noise.given || gp->lens))
         s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: this model's noise is not given by row");
     if (!s) s = ct__gp_check_noise(gp, noise, m, "noise");
-    double *v = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)m, sizeof *v);
-    if (!s && !v) s = CT_ENOMEM;
-    if (!s) s = ct__noise_at(gp, Xs, noise, v);
+    if (s) return s;
+    double *v = ct__gp_alloc(gp->device, (uint64_t)m, sizeof *v);
+    ct_tensor *points = v && !noise ? ct__gp_points(gp, Xs) : NULL;
+    s = v && (noise || points) ? CT_OK : ct_last_status(gp->device);
+    if (!s) s = noise ? given_at(gp, noise, v) : ct__noise_at(gp, points, v);
     if (!s) s = ct__gp_deliver(gp, v, variance);
+    ct_release(points);
     free(v);
     return s;
 }

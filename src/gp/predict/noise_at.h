@@ -4,9 +4,9 @@
 
 #include "gp/model/model.h"
 
-/* The variance in units of y²: the average over the data; or at each row of Xs, from `noise`, whose shape the
- * caller has checked, or if that is NULL from the inputs or the average. */
-ct_status ct__noise_average(const ct_gp *gp, double *variance);
-ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance);
+/* The variance at standardised points (m, d), in units of y²: from the points, or the average over the data;
+ * on the points' tape, (m) or (), and as numbers. */
+ct_var ct__noise_on(const ct_gp *gp, ct_var at);
+ct_status ct__noise_at(ct_gp *gp, ct_tensor *points, double *variance);
 
 #endif

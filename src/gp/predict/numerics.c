@@ -14,6 +14,7 @@
 #include "gp/model/graph.h"
 #include "gp/model/memory.h"
 #include "gp/model/param_units.h"
+#include "posterior_op.h"
 
 /* Bytes of a chunk of rows of k(X, X), as doubles. */
 #define CHUNK_BYTES (16u << 20)
@@ -96,16 +97,11 @@ static double largest(const double *x, int64_t n, int64_t *at)
 static ct_status solve(inspection *q, double *v, double *norm)
 {
     ct_gp *gp = q->gp;
+    const ct__grid grid = ct__gp_grid(gp);
     ct_tape_reset(gp->tape);
-    ct_tensor *t = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(1, gp->rows.n), v);
-    if (!t) return ct_last_status(gp->device);
-    ct_view B = ct_view_of(t);
-    ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
-    ct__factor L = ct__gp_factor_of(gp);
-    ct__factor_solve(c, &L, 0, B);
-    ct__factor_solve_trans(c, &L, 0, B);
-    ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
-    ct_release(t);
+    ct_var B = ct_unsqueeze(ct__gp_vector(gp, gp->tape, v, gp->rows.n, false), 0);
+    ct_status s =
+        ct__gp_fetch(gp, ct__gp_solve(&grid, ct_constant(gp->tape, gp->factor.L), B), "the factor", v);
     *norm = 0;
     for (int64_t i = 0; i < gp->rows.n && !s; i++) *norm += fabs(v[i]);
     return s;
@@ -209,9 +205,8 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     ct_status s = numerics ? ct__gp_factorise(gp)
                            : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
     if (s) return ct__gp_leave(gp, s);
-    uint64_t n = (uint64_t)gp->rows.n, rows = CHUNK_BYTES / sizeof(double) / n;
-    rows = rows < 16 ? 16 : rows;
-    rows = rows > n ? n : rows;
+    const uint64_t n = (uint64_t)gp->rows.n,
+                   rows = (uint64_t)ct__rows_within(CHUNK_BYTES, gp->rows.n, CT_F64, 16, gp->rows.n);
     s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",
                        "free what else the device holds");
     inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };

@@ -7,7 +7,6 @@
 
 #include <cotangent/gp/predict.h>
 
-#include "gp/data/numbers.h"
 #include "gp/likelihood/density.h"
 #include "gp/likelihood/factorise.h"
 #include "gp/model/graph.h"
@@ -30,20 +29,6 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
     if (variance)
         p.taken = ct_sub(p.taken, ct_sum(ct_square(ct__trend_spread_at(gp, p.theta, Xs)), 1, false));
     return p;
-}
-
-/* v + the noise variance of new observations at standardised points, in units of y². */
-static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
-{
-    double average = 0;
-    if (gp->noise.kind == CT_NOISE_LOG_LINEAR) {
-        ct_var s = ct__gp_vector(gp, v.tape, gp->params.s + gp->params.noise_at, 1 + gp->rows.d, false);
-        ct_var noise = ct__noise_learned(&gp->noise, s, at);
-        return ct_add(v, ct_scale(noise, gp->target.scale * gp->target.scale));
-    }
-    if (ct__noise_average(gp, &average))
-        ct_tape_fail(v.tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
-    return ct_shift(v, average);
 }
 
 /* x[0..d) as a constant, for broadcasting over rows. */
@@ -91,13 +76,13 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
     if (variance) {
         ct_var left = ct_clamp(ct_sub(ct_cov_diag(gp->kernel, p.theta, at), p.taken), 0, INFINITY);
         left = ct_scale(left, unit);
-        *variance =
-            ct__finite(noisy ? add_noise(gp, left, at) : left, "element %lld of the posterior variance");
+        *variance = ct__finite(noisy ? ct_add(left, ct__noise_on(gp, at)) : left,
+                               "element %lld of the posterior variance");
     }
     if (covariance) {
         const ct__grid grid = ct__gp_grid(gp);
         ct_var K = ct_cov(gp->kernel, p.theta, at, ct_constant(Xs.tape, gp->rows.X));
-        ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K);
+        ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K, false);
         ct_var C = ct_sub(ct_cov(gp->kernel, p.theta, at, at), ct_matmul(V, ct_t(V)));
         if (gp->mean.trend) {
             ct_var U = ct__trend_spread_at(gp, p.theta, at);
@@ -105,12 +90,12 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
         }
         C = ct_scale(ct_add(C, ct_t(C)), 0.5 * unit); /* a product is symmetric only up to rounding */
         ct_var diagonal = ct_diag(C), lost = ct_sub(ct_clamp(diagonal, 0, INFINITY), diagonal);
-        *covariance = ct__finite(ct_add_diag(C, noisy ? add_noise(gp, lost, at) : lost),
+        *covariance = ct__finite(ct_add_diag(C, noisy ? ct_add(lost, ct__noise_on(gp, at)) : lost),
                                  "element %lld of the posterior covariance");
     }
 }
 
-/* Runs between the meetings of a group. */
+/* A collective call. */
 static void run(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance, ct_var *covariance)
 {
     ct_var *out[] = { mean, variance, covariance };

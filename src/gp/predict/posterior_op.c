@@ -46,9 +46,7 @@ static void half_forward(ct_call *c)
     L.in->solve(c, &L, h->trans, 0, B);
 }
 
-static ct_var half_solve(ct_var L, ct_var B, half h);
-
-/* A sweep has no meeting at its end, so a process that failed in it would leave the others waiting in a
+/* A sweep has no agreement at its end, so a process that failed in it would leave the others waiting in a
  * solve. */
 static bool refused(ct_vjp *g, const ct__grid *grid)
 {
@@ -61,30 +59,24 @@ static bool refused(ct_vjp *g, const ct__grid *grid)
 
 static void half_vjp(ct_vjp *g)
 {
-    half h = *(const half *)ct_vjp_attr(g);
-    if (refused(g, &h.grid)) return;
-    h.trans = !h.trans;
-    ct_in_bar(g, 1, half_solve(ct_in(g, 0), ct_out_bar(g), h));
+    const half *h = ct_vjp_attr(g);
+    if (refused(g, &h->grid)) return;
+    ct_in_bar(g, 1, ct__gp_half_solve(&h->grid, ct_in(g, 0), ct_out_bar(g), !h->trans));
 }
 
 static const ct_op half_op = {
     .name = "gp_half_solve", .n_in = 2, .shape = half_shape, .forward = half_forward, .vjp = half_vjp
 };
 
-static ct_var half_solve(ct_var L, ct_var B, half h)
+ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B, bool trans)
 {
+    const half h = { *grid, trans };
     return ct_apply(&half_op, (ct_var[]){ L, B }, 2, &h, sizeof h);
 }
 
-ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B)
+ct_var ct__gp_solve(const ct__grid *grid, ct_var L, ct_var B)
 {
-    return half_solve(L, B, (half){ *grid, false });
-}
-
-/* B C⁻¹ for C = L Lᵀ */
-static ct_var solve(const ct__grid *grid, ct_var L, ct_var B)
-{
-    return half_solve(L, half_solve(L, B, (half){ *grid, false }), (half){ *grid, true });
+    return ct__gp_half_solve(grid, L, ct__gp_half_solve(grid, L, B, false), true);
 }
 
 /* -- one panel of points --------------------------------------------------------------------------------- */
@@ -187,7 +179,7 @@ static void vjp_recorded(ct_vjp *g)
     ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
     if (ct_vjp_args(g) == INPUTS) {
         ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
-        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(&grid, ct_in(g, FACTOR), K)));
+        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), ct__gp_solve(&grid, ct_in(g, FACTOR), K)));
     }
     ct_grad(K, K_bar, &at, &bar, 1, CT_GRAD_RECORD);
     ct_in_bar(g, POINTS, bar);

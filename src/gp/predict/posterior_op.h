@@ -9,7 +9,8 @@
  * points. */
 ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct__grid *grid, const ct_var in[5],
                            bool variance);
-/* B L⁻ᵀ for B (m, n) and the model's factor; differentiable in B. */
-ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B);
+/* B L⁻ᵀ, with `trans` B L⁻¹, and B (L Lᵀ)⁻¹, for B (m, n) and the model's factor; differentiable in B. */
+ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B, bool trans);
+ct_var ct__gp_solve(const ct__grid *grid, ct_var L, ct_var B);
 
 #endif

@@ -1,5 +1,7 @@
 /* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²
  *                                                              [Rasmussen & Williams 2006, alg. 2.1] */
+#include "predict.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,34 +28,18 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
     return s;
 }
 
-/* -- into tensors ---------------------------------------------------------------------------------------- */
-
-enum kind { EACH, JOINT, DRAWS };
-
-/* A prediction at m points. */
-typedef struct request {
-    ct_gp *gp;
-    enum kind kind;
-    bool noisy;
-    uint64_t seed;
-    ct_tensor *points; /* (m, d), standardised */
-    int64_t m, rows;
-    double *noise;       /* [m], of new observations, in units of y², or zeros */
-    double *mean, *more; /* NULL: not requested. more (rows, m): variances, the covariance or draws */
-} request;
-
 static void to_units_of_y(const ct_gp *gp, double *y, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) y[i] = gp->target.shift + gp->target.scale * y[i];
 }
 
-static ct__posterior at_points(const request *r, bool variance)
+static ct__posterior at_points(const ct__prediction *r, bool variance)
 {
     ct_tape_reset(r->gp->tape);
     return ct__posterior_of(r->gp, ct_constant(r->gp->tape, r->points), variance);
 }
 
-static ct__posterior joint(const request *r)
+static ct__posterior joint(const ct__prediction *r)
 {
     ct_gp *gp = r->gp;
     ct__posterior p = at_points(r, false);
@@ -76,7 +62,7 @@ static ct__posterior joint(const request *r)
     return p;
 }
 
-static ct_status predict_each(const request *r)
+static ct_status predict_each(const ct__prediction *r)
 {
     ct__posterior p = at_points(r, r->more != NULL);
     ct_status s = r->mean ? fetch(r->gp, p.mean, r->mean, r->m) : CT_OK;
@@ -87,7 +73,7 @@ static ct_status predict_each(const request *r)
     return s;
 }
 
-static ct_status predict_jointly(const request *r)
+static ct_status predict_jointly(const ct__prediction *r)
 {
     double unit = r->gp->target.scale * r->gp->target.scale, *C = r->more;
     int64_t m = r->m;
@@ -103,7 +89,7 @@ static ct_status predict_jointly(const request *r)
 
 /* mean + Z Lᵀ of the standardised problem, where L Lᵀ is the covariance plus the smallest jitter that gives a
  * factor. */
-static ct_status draw(const request *r)
+static ct_status draw(const ct__prediction *r)
 {
     ct_gp *gp = r->gp;
     ct_status s = CT_OK;
@@ -133,10 +119,10 @@ static ct_status draw(const request *r)
 }
 
 /* Checks the shape of `out`, and that there is memory for it. */
-static ct_status check_joint(const request *r, const ct_tensor *out)
+static ct_status check_joint(const ct__prediction *r, const ct_tensor *out)
 {
     ct_gp *gp = r->gp;
-    bool square = r->kind == JOINT;
+    bool square = r->kind == CT__TOGETHER;
     bool fits = out && ct_tensor_ndim(out) == 2 && ct_tensor_dim(out, 1) == r->m &&
                 (!square || ct_tensor_dim(out, 0) == r->m) && ct_tensor_dtype(out) != CT_I64 &&
                 ct_tensor_device(out) == gp->device;
@@ -154,36 +140,48 @@ static ct_status check_joint(const request *r, const ct_tensor *out)
                           "the joint distribution of the points", "take fewer points at a time");
 }
 
-/* Common to all predictions: checks, factor, memory, the units of y, the caller's tensors. */
-static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
+ct_status ct__predict(ct__prediction r, const ct_tensor *Xs)
 {
-    static ct_status (*const of_kind[])(const request *) = { predict_each, predict_jointly, draw };
+    static ct_status (*const of_kind[])(const ct__prediction *) = { predict_each, predict_jointly, draw };
     ct_gp *gp = r.gp;
-    ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
-    if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
     r.points = ct__gp_points(gp, Xs);
-    s = r.points ? ct__gp_check_out(gp, mean, r.m, "mean") : ct_last_status(gp->device);
-    if (!s) s = r.kind == EACH ? ct__gp_check_out(gp, more, r.m, "variance") : check_joint(&r, more);
-    r.rows = r.kind == EACH || s ? 1 : ct_tensor_dim(more, 0);
-    if (!s) s = ct__gp_factorise(gp);
-    double *room = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)(2 + r.rows) * (uint64_t)r.m, sizeof *room);
-    if (!s && !room) s = CT_ENOMEM;
-    r.noise = room;
-    if ((mean || r.kind == DRAWS) && room) r.mean = room + r.m;
-    if (more && room) r.more = room + 2 * r.m;
-    if (!s && r.noisy) s = ct__noise_at(gp, Xs, NULL, r.noise);
+    r.noise = r.points ? ct__gp_alloc(gp->device, (uint64_t)r.m, sizeof *r.noise) : NULL;
+    ct_status s = r.noise ? ct__gp_factorise(gp) : ct_last_status(gp->device);
+    if (!s && r.noisy) s = ct__noise_at(gp, r.points, r.noise);
     if (!s) s = of_kind[r.kind](&r);
     ct_tape_reset(gp->tape);
-    if (!s && mean) to_units_of_y(gp, r.mean, r.m);
-    if (!s && mean) s = ct__gp_deliver(gp, r.mean, mean);
-    if (!s && more) s = ct__gp_deliver(gp, r.more, more);
+    if (!s && r.mean) to_units_of_y(gp, r.mean, r.m);
     ct_release(r.points);
-    free(room);
+    free(r.noise);
     return s;
 }
 
-static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
+/* -- into tensors ---------------------------------------------------------------------------------------- */
+
+static ct_status run(ct__prediction r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
+{
+    ct_gp *gp = r.gp;
+    const bool each = r.kind == CT__AT_EACH;
+    ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
+    if (s) return s;
+    const int64_t m = r.m = ct_tensor_dim(Xs, 0);
+    s = ct__gp_check_out(gp, mean, m, "mean");
+    if (!s) s = each ? ct__gp_check_out(gp, more, m, "variance") : check_joint(&r, more);
+    if (s) return s;
+    r.rows = each ? 1 : ct_tensor_dim(more, 0);
+    double *both = ct__gp_alloc(gp->device, (uint64_t)(1 + r.rows) * (uint64_t)m, sizeof *both);
+    if (!both) return CT_ENOMEM;
+    if (mean || r.kind == CT__DRAWN) r.mean = both;
+    if (more) r.more = both + m;
+    s = ct__predict(r, Xs);
+    if (!s && mean) s = ct__gp_deliver(gp, r.mean, mean);
+    if (!s && more) s = ct__gp_deliver(gp, r.more, more);
+    free(both);
+    return s;
+}
+
+static ct_status predict(ct__prediction r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
 {
     if (!r.gp) return CT_EINVAL;
     ct__gp_enter(r.gp);
@@ -192,21 +190,22 @@ static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_ten
 
 ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance)
 {
-    return predict((request){ .gp = gp, .kind = EACH }, Xs, mean, variance);
+    return predict((ct__prediction){ .gp = gp }, Xs, mean, variance);
 }
 
 ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance)
 {
-    return predict((request){ .gp = gp, .kind = EACH, .noisy = true }, Xs, mean, variance);
+    return predict((ct__prediction){ .gp = gp, .noisy = true }, Xs, mean, variance);
 }
 
 ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                              ct_tensor *covariance)
 {
-    return predict((request){ .gp = gp, .kind = JOINT, .noisy = noisy }, Xs, mean, covariance);
+    return predict((ct__prediction){ .gp = gp, .kind = CT__TOGETHER, .noisy = noisy }, Xs, mean, covariance);
 }
 
 ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples)
 {
-    return predict((request){ .gp = gp, .kind = DRAWS, .noisy = noisy, .seed = seed }, Xs, NULL, samples);
+    return predict((ct__prediction){ .gp = gp, .kind = CT__DRAWN, .noisy = noisy, .seed = seed }, Xs, NULL,
+                   samples);
 }

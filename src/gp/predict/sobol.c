@@ -10,25 +10,26 @@
 #include <cotangent/gp/sensitivity.h>
 
 #include "gp/data/numbers.h"
-#include "gp/model/model.h"
+#include "gp/data/vectors.h"
+#include "predict.h"
 
-/* N points and f at them, in one block that begins at A. */
+/* N points (N, d), each followed by f at them (N); one block that begins at A. */
 typedef struct sample {
     ct_gp *gp;
-    int64_t n;                 /* N */
-    double *A, *B, *mixed;     /* (N, d) */
-    double *fA, *fB, *f_mixed; /* (N)    */
+    int64_t n; /* N */
+    double *A, *B, *mixed, *fA, *fB, *f_mixed;
 } sample;
 
-static ct_status make_room(sample *s)
+static ct_status allocate(sample *s)
 {
     const uint64_t n = (uint64_t)s->n, d = (uint64_t)ct__gp_cols(s->gp);
-    double *all = n < INT64_MAX / 64 / d ? ct__gp_alloc(s->gp->device, 3 * n * (d + 1), sizeof *all) : NULL;
-    if (!all)
+    if (n >= INT64_MAX / 64 / d ||
+        ct__gp_arrays(s->gp->device, n * (d + 1), (double **[]){ &s->A, &s->B, &s->mixed }, 3))
         return ct_device_fail(s->gp->device, CT_ENOMEM, "ct_gp_sobol: no memory for %lld points",
                               (long long)s->n);
-    s->A = all, s->B = s->A + n * d, s->mixed = s->B + n * d;
-    s->fA = s->mixed + n * d, s->fB = s->fA + n, s->f_mixed = s->fB + n;
+    s->fA = s->A + n * d;
+    s->fB = s->B + n * d;
+    s->f_mixed = s->mixed + n * d;
     return CT_OK;
 }
 
@@ -51,26 +52,23 @@ static ct_status draw(const sample *s, const double *x, uint64_t seed, uint64_t 
 static ct_status evaluate(const sample *s, const double *points, double *f)
 {
     ct_gp *gp = s->gp;
-    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, ct__gp_cols(gp)), points),
-              *mean = ct_empty(gp->device, CT_F64, ct_shape1(s->n));
-    ct_status status = X && mean ? ct_gp_predict(gp, X, mean, NULL) : CT_ENOMEM;
-    if (!status) status = ct__gp_read(mean, f);
+    ct_tensor *X = ct_from(gp->device, CT_F64, ct_shape2(s->n, ct__gp_cols(gp)), points);
+    ct_status status = X ? ct__predict((ct__prediction){ .gp = gp, .mean = f }, X) : CT_ENOMEM;
     ct_release(X);
-    ct_release(mean);
-    return status;
+    return ct__comm_agree_broadcast(gp->options.comm, gp->device, status, f, (size_t)s->n * sizeof *f);
 }
 
-/* Mean and variance of f over A and B. */
-static void moments(const sample *s, double *mean, double *variance)
+/* Subtracts the mean of f over A and B from fA and fB. Returns the variance. */
+static double centre(const sample *s, double *mean)
 {
-    double sum = 0, squares = 0, n = 2 * (double)s->n;
-    for (int64_t i = 0; i < s->n; i++) sum += s->fA[i] + s->fB[i];
-    *mean = sum / n;
+    const double n = 2 * (double)s->n;
+    *mean = 0;
+    for (int64_t i = 0; i < s->n; i++) *mean += (s->fA[i] + s->fB[i]) / n;
     for (int64_t i = 0; i < s->n; i++) {
-        const double a = s->fA[i] - *mean, b = s->fB[i] - *mean;
-        squares += a * a + b * b;
+        s->fA[i] -= *mean;
+        s->fB[i] -= *mean;
     }
-    *variance = squares / n;
+    return (ct__gp_dot(s->fA, s->fA, s->n) + ct__gp_dot(s->fB, s->fB, s->n)) / n;
 }
 
 /* S_j and T_j. */
@@ -78,16 +76,12 @@ static ct_status index_of(const sample *s, int64_t j, double mean, double varian
                           double *total)
 {
     const int64_t d = ct__gp_cols(s->gp);
+    double *step = s->f_mixed; /* f(A_j) - f(A) */
     for (int64_t i = 0; i < s->n * d; i++) s->mixed[i] = i % d == j ? s->B[i] : s->A[i];
-    const ct_status status = evaluate(s, s->mixed, s->f_mixed);
-    double products = 0, squares = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const double step = s->f_mixed[i] - s->fA[i];
-        products += (s->fB[i] - mean) * step;
-        squares += step * step;
-    }
-    *first = products / ((double)s->n * variance);
-    *total = squares / (2 * (double)s->n * variance);
+    const ct_status status = evaluate(s, s->mixed, step);
+    for (int64_t i = 0; i < s->n; i++) step[i] -= mean + s->fA[i];
+    *first = ct__gp_dot(s->fB, step, s->n) / ((double)s->n * variance);
+    *total = ct__gp_dot(step, step, s->n) / (2 * (double)s->n * variance);
     return status;
 }
 
@@ -95,12 +89,12 @@ static ct_status indices(ct_gp *gp, int64_t samples, uint64_t seed, double *firs
 {
     sample s = { .gp = gp, .n = samples };
     double mean = 0, variance = 0, *x = ct__gp_doubles(gp->rows.X);
-    ct_status status = x ? make_room(&s) : ct_last_status(gp->device);
+    ct_status status = x ? allocate(&s) : ct_last_status(gp->device);
     if (!status) status = draw(&s, x, seed, 0, s.A);
     if (!status) status = draw(&s, x, seed, 1, s.B);
     if (!status) status = evaluate(&s, s.A, s.fA);
     if (!status) status = evaluate(&s, s.B, s.fB);
-    if (!status) moments(&s, &mean, &variance);
+    if (!status) variance = centre(&s, &mean);
     if (!status && !(variance > 1e-20 * gp->target.spread * gp->target.spread && isfinite(variance)))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "ct_gp_sobol: the posterior mean is the same everywhere: no input matters");

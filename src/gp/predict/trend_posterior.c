@@ -7,59 +7,39 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "gp/likelihood/factorise.h"
+#include "gp/model/exchange.h"
 #include "gp/model/graph.h"
 #include "posterior_op.h"
 
-/* [M w] of the factor, (p, p + 1); NULL with the reason on the device. Free with free. */
-static double *ends_of(const ct_gp *gp)
+/* -- small matrices, in f64 ------------------------------------------------------------------------------ */
+
+/* Columns first..end of [M w] (p, p + 1). */
+static ct_var of_factor(const ct_gp *gp, ct_tape *tape, int64_t first, int64_t end)
 {
-    ct_tensor *part = ct_tensor_slice(gp->factor.trend, 1, gp->rows.n, ct_tensor_dim(gp->factor.trend, 1), 1);
-    double *ends = part ? ct__gp_doubles(part) : NULL;
-    ct_release(part);
-    return ends;
+    const int64_t n = gp->rows.n;
+    return ct_cast(ct_slice(ct_constant(tape, gp->factor.trend), 1, n + first, n + end, 1), CT_F64);
 }
 
-/* x = M⁻¹x and x = M⁻ᵀx, with M in rows of p + 1 numbers */
-static void solve_lower(const double *M, int64_t p, double *x)
+/* A matrix of the trend's. */
+static ct_var of_trend(const ct_gp *gp, ct_tape *tape, const double *x, int64_t rows, int64_t cols)
 {
-    for (int64_t i = 0; i < p; i++) {
-        for (int64_t j = 0; j < i; j++) x[i] -= M[i * (p + 1) + j] * x[j];
-        x[i] /= M[i * (p + 1) + i];
-    }
+    return ct__gp_input(tape, ct__gp_tensor(gp->device, CT_F64, ct_shape2(rows, cols), x), false);
 }
 
-static void solve_lower_trans(const double *M, int64_t p, double *x)
+/* γ̂ (p, 1) */
+static ct_var estimate(const ct_gp *gp, ct_tape *tape)
 {
-    for (int64_t i = p; i-- > 0;) {
-        for (int64_t j = i + 1; j < p; j++) x[i] -= M[j * (p + 1) + i] * x[j];
-        x[i] /= M[i * (p + 1) + i];
-    }
-}
-
-/* x = R⁻¹x */
-static void solve_upper(const double *R, int64_t p, double *x)
-{
-    for (int64_t i = p; i-- > 0;) {
-        for (int64_t j = i + 1; j < p; j++) x[i] -= R[i * p + j] * x[j];
-        x[i] /= R[i * p + i];
-    }
-}
-
-/* γ̂ (p) */
-static void estimate(const ct__trend *t, const double *ends, double *gamma)
-{
+    const ct__trend *t = gp->mean.trend;
     const int64_t p = t->basis.count;
-    for (int64_t k = 0; k < p; k++) gamma[k] = ends[k * (p + 1) + p];
-    solve_lower_trans(ends, p, gamma);
-    for (int64_t k = 0; k < p; k++) gamma[k] += t->level[k];
+    ct_var M = of_factor(gp, tape, 0, p), w = of_factor(gp, tape, p, p + 1);
+    return ct_add(ct_tri_solve(M, w, CT_LOWER | CT_TRANS), of_trend(gp, tape, t->level, p, 1));
 }
 
-/* -- on a tape ------------------------------------------------------------------------------------------- */
+/* -- at points ------------------------------------------------------------------------------------------- */
 
 /* (m, 1) for each monomial */
 static ct_var monomial(const ct__term *m, ct_var Xs)
@@ -73,64 +53,25 @@ static ct_var monomial(const ct__term *m, ct_var Xs)
     return product;
 }
 
-/* mono(Xs) W for W (monomials, cols): (m, cols) */
-static ct_var combination(const ct_gp *gp, ct_var Xs, const double *W, int64_t cols)
+/* mono(Xs) mapᵀ A for A (p, cols): (m, cols) */
+static ct_var combination(const ct_gp *gp, ct_var Xs, ct_var A)
 {
     const ct__trend *t = gp->mean.trend;
-    ct_var *mono = malloc((size_t)t->mono.count * sizeof *mono);
-    if (!mono) {
-        ct_device_fail(gp->device, CT_ENOMEM, "out of memory: %lld numbers", (long long)t->mono.count);
-        ct_tape_fail(Xs.tape, CT_ENOMEM, "%s", ct_message(gp->device));
-        return Xs;
-    }
-    for (int64_t k = 0; k < t->mono.count; k++) mono[k] = monomial(&t->mono.term[k], Xs);
-    ct_var all = t->mono.count > 1 ? ct_concat(mono, (int)t->mono.count, 1) : mono[0];
-    free(mono);
-    return ct_matmul(
-        all,
-        ct__gp_input(Xs.tape, ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(t->mono.count, cols), W),
-                     false));
+    const int64_t M = t->mono.count;
+    ct_var mono[CT__MOST_MONOMIALS], map = of_trend(gp, Xs.tape, t->map, t->basis.count, M);
+    for (int64_t k = 0; k < M; k++) mono[k] = monomial(&t->mono.term[k], Xs);
+    ct_var all = M > 1 ? ct_concat(mono, (int)M, 1) : mono[0];
+    return ct_matmul(all, ct_cast(ct_matmul(ct_t(map), A), gp->rows.dtype));
 }
 
-ct_var ct__trend_mean_at(const ct_gp *gp, ct_var Xs)
-{
-    const ct__trend *t = gp->mean.trend;
-    const int64_t p = t->basis.count, M = t->mono.count;
-    double *ends = ends_of(gp), *gamma = ct__gp_alloc(gp->device, (uint64_t)(p + M), sizeof *gamma);
-    ct_var mean = Xs;
-    if (ends && gamma) {
-        double *W = gamma + p; /* mapᵀγ̂ */
-        estimate(t, ends, gamma);
-        for (int64_t k = 0; k < p; k++)
-            for (int64_t i = 0; i < M; i++) W[i] += t->map[k * M + i] * gamma[k];
-        mean = combination(gp, Xs, W, 1);
-    } else {
-        ct_tape_fail(Xs.tape, CT_ENOMEM, "%s", ct_message(gp->device));
-    }
-    free(ends);
-    free(gamma);
-    return mean;
-}
+ct_var ct__trend_mean_at(const ct_gp *gp, ct_var Xs) { return combination(gp, Xs, estimate(gp, Xs.tape)); }
 
-/* M⁻¹ b(Xs): (m, p) */
-static ct_var whitened(const ct_gp *gp, ct_var Xs)
+/* M⁻ᵀ (p, p) */
+static ct_var inverse(const ct_gp *gp, ct_tape *tape)
 {
-    const ct__trend *t = gp->mean.trend;
-    const int64_t p = t->basis.count, M = t->mono.count;
-    double *ends = ends_of(gp), *W = ct__gp_alloc(gp->device, (uint64_t)(M * p), sizeof *W);
-    ct_var b = Xs;
-    if (ends && W) {
-        for (int64_t i = 0; i < M; i++) {
-            for (int64_t k = 0; k < p; k++) W[i * p + k] = t->map[k * M + i];
-            solve_lower(ends, p, W + i * p);
-        }
-        b = combination(gp, Xs, W, p);
-    } else {
-        ct_tape_fail(Xs.tape, CT_ENOMEM, "%s", ct_message(gp->device));
-    }
-    free(ends);
-    free(W);
-    return b;
+    const int64_t p = gp->mean.trend->basis.count;
+    ct_var ones = ct_broadcast_to(ct_scalar(tape, CT_F64, 1), ct_shape1(p));
+    return ct_tri_solve(of_factor(gp, tape, 0, p), ct_diag_embed(ones), CT_LOWER | CT_TRANS);
 }
 
 ct_var ct__trend_spread_at(const ct_gp *gp, ct_var theta, ct_var Xs)
@@ -143,26 +84,28 @@ ct_var ct__trend_spread_at(const ct_gp *gp, ct_var theta, ct_var Xs)
         in[3] = ct_t(ct_slice(all, 0, k, k + 1, 1));
         Gk[k] = ct_unsqueeze(ct__gp_posterior_at(ct_kernel_program(gp->kernel), &grid, in, false), 1);
     }
-    return ct_sub(whitened(gp, Xs), p > 1 ? ct_concat(Gk, (int)p, 1) : Gk[0]);
+    return ct_sub(combination(gp, Xs, inverse(gp, Xs.tape)), p > 1 ? ct_concat(Gk, (int)p, 1) : Gk[0]);
 }
 
 /* -- leave-one-out --------------------------------------------------------------------------------------- */
 
 ct_status ct__trend_leave_out(ct_gp *gp, double *q)
 {
-    const int64_t p = gp->mean.trend->basis.count, n = gp->rows.n, width = n + p + 1;
+    const int64_t n = gp->rows.n;
     const double same = gp->rows.dtype == CT_F32 ? 1e-5 : 1e-10;
-    double *G = ct__gp_doubles(gp->factor.trend);
-    ct_status s = G ? CT_OK : CT_ENOMEM;
+    double *taken = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *taken);
+    if (!taken) return CT_ENOMEM;
+    ct_tape_reset(gp->tape);
+    ct_var G = ct_cast(ct_slice(ct_constant(gp->tape, gp->factor.trend), 1, 0, n, 1), CT_F64);
+    ct_status s = ct__gp_fetch(gp, ct_sum(ct_square(G), 0, false), "the basis of the mean", taken);
     for (int64_t i = 0; i < n && !s; i++) {
-        const double whole = q[i];
-        for (int64_t k = 0; k < p; k++) q[i] -= G[k * width + i] * G[k * width + i];
-        if (!(q[i] > same * whole))
+        if (!(q[i] - taken[i] > same * q[i]))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "row %lld cannot be left out: it alone determines a coefficient of the mean",
                                (long long)i);
+        q[i] -= taken[i];
     }
-    free(G);
+    free(taken);
     return s;
 }
 
@@ -176,44 +119,34 @@ size_t ct_gp_function(const ct_gp *gp, int64_t i, char *text, size_t size)
     return ct__term_print(&gp->mean.trend->basis.term[i], gp->rows.column, text, size);
 }
 
-/* x: room for p numbers. */
-static void coefficients(const ct_gp *gp, const double *ends, double *x, double *value, double *error)
-{
-    const ct__trend *t = gp->mean.trend;
-    const int64_t p = t->basis.count;
-    estimate(t, ends, x);
-    solve_upper(t->R, p, x);
-    for (int64_t k = 0; value && k < p; k++)
-        value[k] = gp->target.scale * x[k] + (t->basis.term[k].degree ? 0 : gp->target.shift);
-    if (error) memset(error, 0, (size_t)p * sizeof *error);
-    for (int64_t j = 0; error && j < p; j++) { /* R⁻¹M⁻ᵀ, column by column */
-        for (int64_t k = 0; k < p; k++) x[k] = k == j;
-        solve_lower_trans(ends, p, x);
-        solve_upper(t->R, p, x);
-        for (int64_t k = 0; k < p; k++) error[k] = hypot(error[k], gp->target.scale * x[k]);
-    }
-}
-
 ct_status ct_gp_coefficients(ct_gp *gp, double *value, double *error)
 {
     if (!gp) return CT_EINVAL;
-    ct_status s = gp->mean.trend ? ct__gp_factorise(gp)
-                                 : ct_device_fail(gp->device, CT_EINVAL,
-                                                  "ct_gp_coefficients: the model's mean has no basis");
+    const ct__trend *t = gp->mean.trend;
+    ct_status s =
+        t ? ct__gp_factorise(gp)
+          : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_coefficients: the model's mean has no basis");
     if (s) return s;
-    const int64_t p = gp->mean.trend->basis.count;
-    double *ends = ends_of(gp), *x = ct__gp_alloc(gp->device, (uint64_t)p, sizeof *x);
-    if (ends && x)
-        coefficients(gp, ends, x, value, error);
-    else
-        s = CT_ENOMEM;
-    free(ends);
-    free(x);
-    for (int64_t k = 0; k < p && !s; k++)
-        if ((value && !isfinite(value[k])) || (error && !isfinite(error[k])))
+    const int64_t p = t->basis.count;
+    double *x = ct__gp_alloc(gp->device, (uint64_t)(p * (p + 1)), sizeof *x);
+    if (!x) return CT_ENOMEM;
+    ct_tape_reset(gp->tape);
+    ct_var both[] = { estimate(gp, gp->tape), inverse(gp, gp->tape) };
+    s = ct__gp_fetch(gp, ct_tri_solve(of_trend(gp, gp->tape, t->R, p, p), ct_concat(both, 2, 1), CT_UPPER),
+                     "the coefficients of the mean", x);
+    ct_tape_reset(gp->tape);
+    for (int64_t k = 0; k < p && !s; k++) {
+        const double *row = x + k * (p + 1), unit = gp->target.scale; /* β̂_k, then row k of R⁻¹M⁻ᵀ */
+        double size = 0;
+        for (int64_t j = 1; j <= p; j++) size = hypot(size, unit * row[j]);
+        if (value) value[k] = unit * row[0] + (t->basis.term[k].degree ? 0 : gp->target.shift);
+        if (error) error[k] = size;
+        if ((value && !isfinite(value[k])) || (error && !isfinite(size)))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "ct_gp_coefficients: coefficient %lld leaves the range of numbers: bring the "
                                "columns to a scale near 1",
                                (long long)k);
+    }
+    free(x);
     return s;
 }

@@ -26,32 +26,20 @@ static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first,
     return true;
 }
 
-/* Whether parameters can scale node i of the kernel. */
-static bool able(const ct_gp *gp, int32_t i)
+/* Whether parameters can scale node i of the kernel: replacing every v_p by v_p c^power[p] multiplies it by
+ * c. Sets these powers, unless `power` is NULL. */
+static bool find_powers(const ct_gp *gp, int32_t i, double *power)
 {
     const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
     int32_t first, count;
-    if (n->code == CT_COV_SUM) return able(gp, n->left) && able(gp, n->right);
-    if (n->code == CT_COV_PRODUCT) return able(gp, n->left) || able(gp, n->right);
-    return has_factor(gp, n, &first, &count) || (n->code == CT_COV_SCALE && able(gp, n->right));
-}
-
-/* Replacing every parameter v_p by v_p c^power[p] multiplies node i by c, if it is able. */
-static void find_powers(const ct_gp *gp, int32_t i, double *power)
-{
-    const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
-    int32_t first, count;
-    if (n->code == CT_COV_SUM) {
-        find_powers(gp, n->left, power);
-        find_powers(gp, n->right, power);
-    } else if (n->code == CT_COV_PRODUCT) {
-        find_powers(gp, able(gp, n->left) ? n->left : n->right, power);
-    } else if (has_factor(gp, n, &first, &count)) {
-        for (int32_t p = first; p < first + count; p++)
-            power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->params.param[p].any_sign ? 0.5 : 1;
-    } else {
-        find_powers(gp, n->right, power);
-    }
+    if (n->code == CT_COV_SUM) return find_powers(gp, n->left, power) && find_powers(gp, n->right, power);
+    if (n->code == CT_COV_PRODUCT)
+        return find_powers(gp, find_powers(gp, n->left, NULL) ? n->left : n->right, power);
+    if (!has_factor(gp, n, &first, &count))
+        return n->code == CT_COV_SCALE && find_powers(gp, n->right, power);
+    for (int32_t p = first; p < first + count && power; p++)
+        power[p] = n->code == CT_COV_LINEAR ? -0.5 : gp->params.param[p].any_sign ? 0.5 : 1;
+    return true;
 }
 
 /* The powers for the noise, which multiply every variance by c; with CT_NOISE_LOG_LINEAR only that of the
@@ -68,7 +56,7 @@ static bool noise_able(const ct_gp *gp, double *power)
     return true;
 }
 
-/* v: room for n_params numbers. A noise parameter that is a log gets the log of its factor added. */
+/* Overwrites v (n_params). A noise parameter that is a log gets the log of its factor added. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
     for (int64_t i = 0; i < gp->params.count; i++) {
@@ -88,13 +76,11 @@ static ct_status widen(ct_gp *gp, double *factor)
     double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->params.count, sizeof *power);
     if (!power) return CT_ENOMEM;
     ct_status s = CT_OK;
-    if (!noise_able(gp, power) || !able(gp, root))
+    if (!noise_able(gp, power) || !find_powers(gp, root, power))
         s = ct_device_fail(
             gp->device, CT_EUNSUPPORTED,
             "ct_gp_calibrate_variance: the parameters cannot multiply the whole covariance: give each term a "
             "`scale`, and learn the noise");
-    else
-        find_powers(gp, root, power);
     if (!s) s = ct__gp_loo_squares(gp, &c);
     if (!s) s = ct__comm_agree_broadcast(gp->options.comm, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->rows.n;

@@ -1,5 +1,6 @@
-/* Models over a group of threads, each with a device and a group of its own, beside a model of one process:
- * the same numbers and the same failures. The threads exchange messages as transport.h says, without MPI. */
+/* Models over a communicator of threads, each with a device and a view of it of its own, beside a model of
+ * one process: the same numbers and the same failures. The threads exchange messages as transport.h says,
+ * without MPI. */
 #include "gp_support.h"
 
 #include "gp/comm/comm.h"
@@ -14,14 +15,14 @@
 
 enum { MOST = 6, POSTS = 1 << 12 };
 
-/* The n-th call of a line: what its processes have posted. */
+/* The n-th call of a part: what its processes have posted. */
 typedef struct post {
     char *from[MOST];
     int taken;
 } post;
 
-/* A line: all processes, a row or a column of their grid. Each counts its own calls. */
-typedef struct line {
+/* A part of a communicator: all processes, a row or a column of their grid. Each counts its own calls. */
+typedef struct part {
     int size, calls[MOST];
     post posts[POSTS];
     struct {
@@ -29,14 +30,14 @@ typedef struct line {
         void *data;
         size_t bytes;
     } pending[MOST][CT__MOST_MESSAGES];
-} line;
+} part;
 
-static line lines[1 + 2 * MOST];
+static part parts[1 + 2 * MOST];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
 static int broken = -1; /* the rank whose next message fails */
 
-static void send(line *l, int call, int rank, const void *data, size_t bytes)
+static void send(part *l, int call, int rank, const void *data, size_t bytes)
 {
     char *copy = malloc(bytes + 1);
     if (bytes) memcpy(copy, data, bytes);
@@ -47,7 +48,7 @@ static void send(line *l, int call, int rank, const void *data, size_t bytes)
 }
 
 /* Waits for what `rank` posts; the last of `readers` frees it. */
-static const char *receive(line *l, int call, int rank)
+static const char *receive(part *l, int call, int rank)
 {
     pthread_mutex_lock(&lock);
     while (!l->posts[call].from[rank]) pthread_cond_wait(&posted, &lock);
@@ -55,7 +56,7 @@ static const char *receive(line *l, int call, int rank)
     return l->posts[call].from[rank];
 }
 
-static void done(line *l, int call, int rank, int readers)
+static void done(part *l, int call, int rank, int readers)
 {
     pthread_mutex_lock(&lock);
     if (++l->posts[call].taken == readers) {
@@ -67,7 +68,7 @@ static void done(line *l, int call, int rank, int readers)
 
 static int wait_all(ct__subcomm *own)
 {
-    line *l = &lines[own->communicator];
+    part *l = &parts[own->communicator];
     for (int i = 0; i < own->messages; i++) {
         const int call = l->pending[own->rank][i].call, root = l->pending[own->rank][i].root;
         const char *from = receive(l, call, root);
@@ -82,7 +83,7 @@ static int wait_all(ct__subcomm *own)
 /* Until it has arrived, the data are noise. */
 static int broadcast(ct__subcomm *own, void *data, size_t bytes, int root)
 {
-    line *l = &lines[own->communicator];
+    part *l = &parts[own->communicator];
     if (broken == own->rank) return 1;
     if (own->messages == CT__MOST_MESSAGES) wait_all(own);
     const int call = l->calls[own->rank]++ % POSTS;
@@ -111,7 +112,7 @@ static void add(ct_dtype dtype, void *to, const void *from, int64_t count)
 
 static int reduce(const ct__subcomm *own, ct_dtype dtype, void *data, int64_t count, int root)
 {
-    line *l = &lines[own->communicator];
+    part *l = &parts[own->communicator];
     const size_t bytes = (size_t)count * ct_dtype_size(dtype);
     if (broken == own->rank) return 1;
     const int call = l->calls[own->rank]++ % POSTS;
@@ -129,16 +130,16 @@ static int reduce(const ct__subcomm *own, ct_dtype dtype, void *data, int64_t co
 }
 
 static void describe(int error, char text[256]) { snprintf(text, 256, "error %d of the threads", error); }
-static void close_lines(ct__subcomm own[CT__SUBCOMMS], bool started) { (void)own, (void)started; }
+static void close_parts(ct__subcomm own[CT__SUBCOMMS], bool started) { (void)own, (void)started; }
 
 static const ct__transport transport = { .version = CT__TRANSPORT_VERSION,
-                                         .close = close_lines,
+                                         .close = close_parts,
                                          .broadcast = broadcast,
                                          .wait = wait_all,
                                          .reduce = reduce,
                                          .describe = describe };
 
-static ct_comm *group_of(int rank, int size)
+static ct_comm *comm_of(int rank, int size)
 {
     int rows = 1;
     for (int r = 1; r * r <= size; r++)
@@ -147,9 +148,9 @@ static ct_comm *group_of(int rank, int size)
     ct_comm *g = calloc(1, sizeof *g);
     assert_non_null(g);
     g->transport = &transport;
-    g->line[CT__ALL] = (ct__subcomm){ .rank = rank, .size = size };
-    g->line[CT__ROW] = (ct__subcomm){ .communicator = 1 + row, .rank = col, .size = cols };
-    g->line[CT__COLUMN] = (ct__subcomm){ .communicator = 1 + MOST + col, .rank = row, .size = rows };
+    g->sub[CT__COMM_ALL] = (ct__subcomm){ .rank = rank, .size = size };
+    g->sub[CT__COMM_ROW] = (ct__subcomm){ .communicator = 1 + row, .rank = col, .size = cols };
+    g->sub[CT__COMM_COLUMN] = (ct__subcomm){ .communicator = 1 + MOST + col, .rank = row, .size = rows };
     return g;
 }
 
@@ -157,7 +158,7 @@ static ct_comm *group_of(int rank, int size)
 
 enum { NUMBERS = 20000 };
 
-/* What a process does with its group (NULL: alone), and what it finds. */
+/* What a process does with its communicator (NULL: alone), and what it finds. */
 typedef struct process {
     void (*run)(struct process *p);
     int rank, size;
@@ -189,11 +190,11 @@ static void *start(void *p_)
 static void run_all(process like, int size, process p[MOST])
 {
     pthread_t thread[MOST];
-    memset(lines, 0, sizeof lines);
+    memset(parts, 0, sizeof parts);
     for (int r = 0; r < size; r++) {
         p[r] = like;
         p[r].rank = r, p[r].size = size;
-        p[r].comm = size > 1 ? group_of(r, size) : NULL;
+        p[r].comm = size > 1 ? comm_of(r, size) : NULL;
         if (size > 1) p[r].comm->ahead = like.ahead;
     }
     for (int r = 0; r < size; r++) assert_int_equal(pthread_create(&thread[r], NULL, start, &p[r]), 0);
@@ -378,7 +379,7 @@ static void calls_that_differ(void **state)
     run_all((process){ .run = different_calls }, 3, p);
     for (int r = 0; r < 3; r++) {
         assert_int_equal(p[r].status, CT_EINVAL);
-        assert_non_null(strstr(p[r].message, "the processes of the group make different calls"));
+        assert_non_null(strstr(p[r].message, "the processes make different calls"));
     }
     drop(p, 3);
 }
@@ -406,17 +407,16 @@ static void a_failure_is_everyones(void **state)
     drop(p, 4);
 }
 
-/* A transport that fails ends every later call with its words, and the group stays unusable. */
+/* A transport that fails ends every later call with its words, and the communicator stays unusable. */
 static void lost_contact(void **state)
 {
     (void)state;
-    ct_comm *g = group_of(0, 2);
+    ct_comm *g = comm_of(0, 2);
     ct_device *device = ct_device_open("cpu");
     double number = 1;
     broken = 0;
     assert_int_equal(ct_comm_share(g, &number, sizeof number), CT_EIO);
-    assert_string_equal(ct_comm_message(g),
-                        "the processes of the group have lost contact: error 1 of the threads");
+    assert_string_equal(ct_comm_message(g), "the processes have lost contact: error 1 of the threads");
     broken = -1;
     assert_int_equal(ct_comm_status(g), CT_EIO);
     ct_tensor *X = ct_zeros(device, CT_F64, ct_shape2(3, 1)), *y = ct_zeros(device, CT_F64, ct_shape1(3));
@@ -427,7 +427,7 @@ static void lost_contact(void **state)
     ct_comm_free(g);
 }
 
-/* -- groups ---------------------------------------------------------------------------------------------- */
+/* -- communicators --------------------------------------------------------------------------------------- */
 
 static void shared_numbers(process *p)
 {
@@ -449,7 +449,7 @@ static void sharing(void **state)
     drop(p, 5);
     assert_int_equal(ct_comm_share(NULL, NULL, 0), CT_EINVAL);
     assert_int_equal(ct_comm_status(NULL), CT_EINVAL);
-    assert_string_equal(ct_comm_message(NULL), "the group is NULL");
+    assert_string_equal(ct_comm_message(NULL), "the communicator is NULL");
     assert_int_equal(ct_comm_rank(NULL), 0);
     assert_int_equal(ct_comm_size(NULL), 1);
 }
@@ -483,5 +483,5 @@ int main(void)
         cmocka_unit_test(sharing),
         cmocka_unit_test(a_world_of_one),
     };
-    return cmocka_run_group_tests_name("group", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <cotangent/gradcheck.h>
 #include <cotangent/op.h>
 
+#include "gp/likelihood/density.h"
 #include "gp/likelihood/leave_one_out.h"
 
 static void rule_agrees_with_differences(void **state)
