@@ -49,7 +49,8 @@ struct ct_device {
     ct_allocator allocator;
     ct_log_fn log;
     void *log_context;
-    int threads, isa; /* isa: of the CPU backend, a ct__isa */
+    int threads, isa;                /* isa: of the CPU backend, a ct__isa */
+    const struct ct__tuning *tuning; /* of the CPU backend */
     struct ct__pace {
         double wall, cpu, alone_until; /* seconds; see cpu/team.h */
     } pace;

@@ -295,7 +295,7 @@ ct_gp *ct__records_read(ct__stream *s, const char *path, ct_comm *comm)
     if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&options, dtype), NULL, path)) return NULL;
     const uint64_t left = ct__stream_left(s);
     s->bad |= n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24;
-    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(comm, n, d, dtype, false), false,
+    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(s->device, comm, n, d, dtype, false), false,
                                  "ct_gp_load: the model", "load it on a device that may hold more"))
         return NULL;
     ct_gp *gp = ct__gp_blank(s->device, NULL, n, d, dtype, &options);

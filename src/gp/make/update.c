@@ -134,7 +134,8 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     if (s || !k) return s;
     ct_gp fresh = *gp;
     fresh.rows.n += k;
-    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.rows.n, gp->rows.d, gp->rows.dtype, false), false,
+    s = ct__gp_reserve(gp->device,
+                       ct_gp_bytes_needed(gp->device, fresh.rows.n, gp->rows.d, gp->rows.dtype, false), false,
                        "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
     fresh.target.y = fresh.noise.given = NULL;
@@ -192,7 +193,8 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
     int64_t *order = ct__gp_alloc(gp->device, (uint64_t)gp->rows.n, sizeof *order);
     ct_status s = gone && order ? sort_out(gp, index, count, gone, order) : CT_ENOMEM;
     if (!s)
-        s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.rows.n, gp->rows.d, gp->rows.dtype, false),
+        s = ct__gp_reserve(gp->device,
+                           ct_gp_bytes_needed(gp->device, fresh.rows.n, gp->rows.d, gp->rows.dtype, false),
                            false, "ct_gp_remove: the smaller model", "free what else the device holds");
     if (!s) {
         fresh.rows.X = ct__gp_take_rows(gp->rows.X, gp->rows.n, order, fresh.rows.n);

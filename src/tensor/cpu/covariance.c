@@ -6,7 +6,7 @@ static ct__cov_problem describe(ct_device *dev, const ct_cov_program *program, c
                                 const ct_view *x, const ct_view *z)
 {
     const int64_t n = ct__dim(x, -2), m = ct__dim(z ? z : x, -2);
-    const bool alone = n * m * program->n_nodes < CT__COV_ALONE || n <= CT__COV_ROWS;
+    const bool alone = n * m * program->n_nodes < dev->tuning->covariance_alone || n <= CT__COV_ROWS;
     return (ct__cov_problem){ .program = program,
                               .theta = theta,
                               .x = x,
@@ -104,7 +104,8 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
              (k->geometry == CT_SINE || k->geometry == CT_DOT || k->tail == CT_HEAVY)))
             q.failed = true;
     const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
-    const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
+    const int threads =
+        work < dev->tuning->covariance_alone ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
     size_t bytes = (size_t)threads * (q.room = ct__cov_code_of(dev->isa, theta->dtype)->room(&q));
     if (q.failed || !(q.block = ct__pool_get(dev, &bytes))) return false;
     ct__cov_code_of(dev->isa, X->dtype)->gaussians(&q, threads);

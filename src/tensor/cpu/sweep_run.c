@@ -11,14 +11,14 @@
 /* Chooses the number of pivots in a step and the size of a tile. With few pivots the panel is a small share
  * of the work; with many, products are deep and threads synchronise rarely. Large tiles read less memory per
  * operation; small tiles balance the load, and a part should have a dozen stretches of rows. */
-static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
+static int64_t choose_block(const ct__tuning *c, int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;
-    const int64_t share = n * CT__SWEEP_SHARE / 100;
-    const int64_t rows = ct__min(share > CT__SWEEP_LEAST ? share : CT__SWEEP_LEAST, CT__SWEEP_MOST);
+    const int64_t share = n * c->sweep_share / 100,
+                  rows = ct__min(ct__max(share, c->sweep_least), c->sweep_most);
     *grain = (rows + width - 1) / width * width;
-    int64_t b = *grain * (n <= CT__SWEEP_LARGE ? CT__SWEEP_TASKS : CT__SWEEP_DEEP);
-    while (*grain < b && n >= CT__SWEEP_STRETCHES * parts * *grain) *grain *= 2;
+    int64_t b = *grain * (n <= c->sweep_large ? c->sweep_tasks : c->sweep_deep);
+    while (*grain < b && n >= c->sweep_blocks * parts * *grain) *grain *= 2;
     if (all < *grain) *grain = all;
     return ct__min(b, (all + *grain - 1) / *grain * *grain);
 }
@@ -36,7 +36,7 @@ static size_t prepare(const ct__sweep *t, char *memory, sweep *s)
                   .diagonal = t->diagonal,
                   .parts = t->parts,
                   .team = t->team };
-    s->block = choose_block(t->A.n, WIDTH, t->parts, &s->grain);
+    s->block = choose_block(t->tuning, t->A.n, WIDTH, t->parts, &s->grain);
     const size_t b = (size_t)s->block, slivers = ((size_t)s->A.n + WIDTH - 1) / WIDTH;
     size_t used = 0;
     s->W = ct__take(memory, &used, slivers * b * WIDTH * sizeof(T));

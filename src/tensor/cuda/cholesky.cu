@@ -142,3 +142,8 @@ ct_status ct__cuda_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_fail
 {
     return factored(dev, INVERSE, 0, a, out, failure);
 }
+
+uint64_t ct__cuda_sweep_bytes(const ct_device *, ct_dtype dtype, int64_t n)
+{
+    return ct__size(dtype) * (uint64_t)CT__FACTOR_PANEL * (uint64_t)(n + 4 * CT__FACTOR_PANEL);
+}

@@ -42,6 +42,7 @@ enum {
     CT__QR_MANY = 16,         /* fewest that are many; bits                                            */
     CT__QR_ALONE = 128,       /* the same for QR factors of fewer; bits                                */
     CT__QR_PANEL = 32,        /* reflectors that are applied together; bits                            */
+    CT__FACTOR_PANEL = 384,   /* columns of the room beside a factor, for cuSOLVER and the covariances   */
 
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                   */

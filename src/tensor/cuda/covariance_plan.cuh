@@ -14,8 +14,8 @@ template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t byt
     return place;
 }
 
-/* Plans the tasks, and as many blocks as memory allows. They must fit the room of a factorisation's panel,
- * which ct_gp_bytes_needed counts. */
+/* Plans the tasks, and as many blocks as memory allows. They must fit the workspace of a
+ * factorisation, ct__cuda_sweep_bytes, and 2d + 64 numbers a row. */
 template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params, int64_t columns)
 {
     const int64_t number = sizeof(double), most = columns ? (CT__COV_SPREAD + columns) / columns : INT64_MAX;
@@ -26,7 +26,8 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     while (ct__divide_up(p->m, p->columns) > most) p->columns *= 2;
     p->pieces = p->m ? ct__divide_up(p->m, p->columns) : 1;
     p->tasks = p->row_tiles * p->pieces;
-    const int64_t panel = (p->n + 384) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
+    const int64_t panel =
+                      (p->n + CT__FACTOR_PANEL) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
                   each = p->global + params * number;
     const int64_t blocks = each ? ct__min(panel / each, CT__COV_BLOCKS) : (int64_t)CT__COV_BLOCKS;
     p->blocks = ct__min(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
