@@ -4,6 +4,7 @@
  * with mean m and covariance C of the posterior at X and S fixed draws z, so that X can climb along the
  * gradient. The covariance keeps the points apart. [Wilson & al. 2018] */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>
 

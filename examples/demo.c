@@ -7,6 +7,7 @@
  * parabola [Thoning, Tans & Komhyr 1989]; left free it falls to 40 years, and the forecast's intervals are
  * too narrow. Run it in the folder above examples/; it writes its tables and pictures to out/. */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  *
  *     mpirun -n 4 build/examples/many_machines 5000 */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  *     EI(x) = s h(z),  h(z) = φ(z) + z Φ(z),  z = (b - m)/s                           [Jones & al. 1998]
  * for the least value b so far and the posterior's mean m and variance s² at x. */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 #include <math.h>
 
 enum { CLIMBERS = 32, CLIMBS = 60, MOST = 16 };

@@ -3,7 +3,8 @@
  * process, bytes_per_8n2 of all processes together, and, with layer.c preloaded, the bytes received and sent
  * and the CPU seconds, each of the process that has most. All are of one evaluation. */
 #include <cotangent/cotangent.h>
-#include <cotangent/mpi.h>
+#include <cotangent/gp.h>
+#include <cotangent/gp/mpi.h>
 
 #include <stdio.h>
 #include <string.h>

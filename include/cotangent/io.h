@@ -7,7 +7,7 @@
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 
-#include <cotangent/column.h>
+#include <cotangent/gp/column.h>
 #include <cotangent/tensor.h>
 
 CT_BEGIN_DECLS

@@ -1,5 +1,6 @@
 /* Applies an op: checks the inputs, asks for the shape, computes, and records. */
 #include "internal.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -157,7 +158,9 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     if (op->compose) return compose(&c);
     const ct_shape shape = op->shape(&c);
     c.shape = &shape;
+    const double start = ct__trace_start(tape);
     if (!c.status) op->forward(&c);
+    ct__trace_call(&c, start);
     if (!c.status && tape->device->step_pool)
         ct__call_status(&c, tape->device->backend->capture_status(tape->device));
     for (int k = 0; k < c.n_out && !c.status; k++)

@@ -4,6 +4,7 @@
  * A sweep has a slot for the cotangent of each node that it walks. Slots form a stack on the tape, because a
  * rule may itself run a sweep. */
 #include "rule.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -99,7 +100,10 @@ static void run_rule(ct__sweep *s, uint32_t i)
     ct_arena mark = tape->arena;
     tape->backward_of = i;
     if (!s->record) tape->no_grad++;
-    node->op->vjp(&g);
+    const ct_op *op = node->op; /* node may move */
+    const double start = ct__trace_start(tape);
+    op->vjp(&g);
+    ct__trace_rule(tape, op, i, start);
     if (!s->record) ct__truncate(tape, n, mark);
     tape->no_grad = no_grad;
     tape->backward_of = outer;

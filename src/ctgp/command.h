@@ -3,6 +3,7 @@
 #define CTGP_COMMAND_H
 
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 #include <stdio.h>
 
 /* Exit codes; the man page lists them. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "debug.h"
 #include "text.h"
 
 #define CT__ALIGNMENT 64

@@ -18,6 +18,7 @@ static inline ct_tensor *set_up(ct_tensor *t, ct_storage *storage, ct_dtype dtyp
 
 static void release_storage(ct_storage *s)
 {
+    ct__assert(s->refs > 0);
     if (--s->refs) return;
     ct_device *dev = s->device;
     if (s->small) {
@@ -41,13 +42,17 @@ static inline bool is_part(const ct_tensor *t)
 
 ct_tensor *ct_retain(ct_tensor *t)
 {
-    if (t) t->refs++;
+    if (!t) return NULL;
+    ct__assert(t->refs > 0);
+    t->refs++;
     return t;
 }
 
 void ct_release(ct_tensor *t)
 {
-    if (!t || --t->refs) return;
+    if (!t) return;
+    ct__assert(t->refs > 0);
+    if (--t->refs) return;
     ct_storage *storage = t->view.storage;
     if (!is_part(t)) ct__struct_put(storage->device, t, sizeof *t);
     release_storage(storage);
@@ -64,6 +69,7 @@ ct_tensor *ct__share(ct_view v)
 {
     ct_tensor *t = v.storage ? ct__struct_get(v.storage->device, sizeof *t) : NULL;
     if (!t) return NULL;
+    ct__assert(ct__is_laid_out(&v));
     t->view = v;
     t->refs = 1;
     v.storage->refs++;

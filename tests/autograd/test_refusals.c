@@ -2,7 +2,7 @@
  * dimensions or stride. What its contract does not allow is refused with one line. */
 #include "one_tape.h"
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 #include <cotangent/op.h>
 
 enum { VIEWS = 8 };

@@ -3,7 +3,7 @@
 #include "alloc.h"
 #include "one_tape.h"
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 #include <cotangent/op.h>
 
 static ct_tensor *A; /* 3x4: 0 .. 11 */

@@ -2,6 +2,7 @@
  * the same functions, and its model gives finite numbers or a status. One that does not gives three lines.
  * The first byte chooses the columns' names. */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
  * that goes on from it ends with finite numbers, or refuses it in one line; so does the one after it. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include <math.h>
 #include <sys/mman.h>

@@ -2,6 +2,7 @@
  * few iterations to a handful of rows. What answers CT_OK has values and gradients that are finite. The
  * first bytes are the options and the scales. */
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include <math.h>
 

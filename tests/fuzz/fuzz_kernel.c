@@ -1,6 +1,6 @@
 /* libFuzzer: any text as a kernel. A kernel that parses is printed, with and without values, as text that
  * parses to the same kernel. One that does not gives a message of three lines. */
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 #include <stdlib.h>
 #include <string.h>

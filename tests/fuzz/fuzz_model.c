@@ -3,6 +3,7 @@
  * A refusal says why in one line. The mutator makes its own models to begin with. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include <math.h>
 #include <stdio.h>

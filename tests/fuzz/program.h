@@ -3,6 +3,7 @@
 #define FUZZ_PROGRAM_H
 
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include "bytes.h"
 

@@ -28,7 +28,7 @@ def without_comments(text):
 
 
 def public(root):
-    for header in sorted(root.glob("include/cotangent/*.h")):
+    for header in sorted(root.glob("include/cotangent/**/*.h")):
         for kind, name in re.findall(r"CT_API\s+([\w ]+?[\s*]+?)(ct_\w+)\s*\(",
                                      without_comments(header.read_text())):
             yield header.name, " ".join(kind.replace("*", " *").split()), name

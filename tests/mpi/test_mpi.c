@@ -1,7 +1,8 @@
 /* Models over the processes of mpirun beside models of one process: the same numbers, the same failures, no
  * hang. Each process keeps a model of its own to compare with. TAP on process 0; an alarm ends what hangs. */
 #include <cotangent/cotangent.h>
-#include <cotangent/mpi.h>
+#include <cotangent/gp.h>
+#include <cotangent/gp/mpi.h>
 
 #include <math.h>
 #include <stdarg.h>

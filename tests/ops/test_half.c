@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 #include "autograd/check/sample.h"
 #include "tensor/half.h"

@@ -80,6 +80,7 @@ void ct_prim_fill(ct_call *c, ct_view dst, double value)
 static const ct_view *spread_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
+    ct__assert(ct__are_apart_or_one(v, out));
     if (ct__same_shape(v, out)) return v;
     *room = *v;
     return ct__spread(c, room, out) ? room : NULL;
@@ -120,6 +121,7 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
     if (!ct__one_floating(c, &x, &out) || !is_function(c, f, CT_REDUCE_LOGSUMEXP + 1, "maps.h")) return;
+    ct__assert(ct__are_apart(&x, &out));
     while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;

@@ -7,6 +7,7 @@
 static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
+    ct__assert(ct__are_apart(v, out));
     if (v->ndim == 2 && out->ndim == 2) return v;
     *room = *v;
     return ct__spread_batch(c, room, out) ? room : NULL;

@@ -11,7 +11,10 @@
 bool ct__refuse_view(ct_call *c, const ct_view *v);
 static inline bool ct__usable(ct_call *c, const ct_view *v)
 {
-    return (!c->status && v->storage && v->storage->device == c->tape->device) || ct__refuse_view(c, v);
+    const bool usable =
+        (!c->status && v->storage && v->storage->device == c->tape->device) || ct__refuse_view(c, v);
+    ct__assert(!usable || ct__is_laid_out(v));
+    return usable;
 }
 /* The same for two of one dtype: both floating; both f64 or both f32. */
 bool ct__refuse_dtypes(ct_call *c, const ct_view *v, const ct_view *out);

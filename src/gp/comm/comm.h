@@ -9,8 +9,8 @@
 #ifndef CT_GP_COMM_H
 #define CT_GP_COMM_H
 
-#include <cotangent/comm.h>
 #include <cotangent/device.h>
+#include <cotangent/gp/comm.h>
 
 #include "transport.h"
 

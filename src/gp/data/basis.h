@@ -2,13 +2,13 @@
 #ifndef CT_GP_BASIS_H
 #define CT_GP_BASIS_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/trend.h>
 
 enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
 
-/* Π_k x_column[k]^power[k], columns ascending; 1 if there are no factors. */
+/* Π_k x_column[k], k < degree, columns ascending: [0, 0, 2] is x0² x2; 1 if there are no factors. */
 typedef struct ct__term {
-    int factors, column[CT__BASIS_DEGREE], power[CT__BASIS_DEGREE];
+    int degree, column[CT__BASIS_DEGREE];
 } ct__term;
 
 typedef struct ct__basis {
@@ -29,8 +29,6 @@ ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d,
 size_t ct__term_print(const ct__term *t, const ct_column *columns, char *text, size_t size);
 size_t ct__basis_print(const ct__basis *b, char *text, size_t size);
 
-/* Whether 1 is among the functions. */
-bool ct__basis_constant(const ct__basis *b);
 bool ct__term_equal(const ct__term *a, const ct__term *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* The descriptions of a model's columns: d inputs, then the output, with all their texts in one block. */
+/* The descriptions of a model's columns: d inputs, then the output. */
 #include "columns.h"
 
 #include <stdio.h>
@@ -46,57 +46,46 @@ size_t ct__columns_longest(const ct_column *c, int64_t count)
     return longest;
 }
 
-/* -- a copy ---------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
-/* Where the next pointers and texts go; NULL while only their sizes are added up. */
-typedef struct block {
-    const char **pointers;
-    char *text;
-    size_t n_pointers, bytes;
-} block;
+void ct__columns_free(ct_column *c, int64_t count)
+{
+    for (int64_t j = 0; j < count && c; j++) {
+        for (int64_t i = 0; i < c[j].n_levels; i++) free((void *)(uintptr_t)c[j].levels[i]);
+        free((void *)(uintptr_t)c[j].levels);
+        free((void *)(uintptr_t)c[j].name);
+    }
+    free(c);
+}
 
-static const char *put(block *b, const char *text)
+static const char *copy_text(ct_device *device, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *to = b->text ? b->text + b->bytes : NULL;
-    if (to) memcpy(to, text, size);
-    b->bytes += size;
-    return to;
+    char *copy = ct__gp_alloc(device, size, 1);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static void put_column(block *b, const ct_column *c, ct_column *to)
+/* Copies a column to `to`, which may be half full on failure. */
+static bool copy_column(ct_device *device, const ct_column *from, ct_column *to)
 {
-    const int64_t n = c->kind == CT_COLUMN_CATEGORY ? c->n_levels : 0;
-    const char **levels = b->text && n ? b->pointers + b->n_pointers : NULL;
-    const char *name = put(b, c->name);
-    for (int64_t i = 0; i < n; i++) {
-        const char *level = put(b, c->levels[i]);
-        if (levels) levels[i] = level;
-    }
-    b->n_pointers += (size_t)n;
-    if (to) *to = (ct_column){ name, c->kind, levels, n };
-}
-
-/* Writes the columns to `to` and their texts to b, or adds up the sizes if `to` is NULL. */
-static void put_all(block *b, const ct_gp_options *o, int64_t d, ct_column *to)
-{
-    for (int64_t j = 0; j <= d; j++) {
-        char name[DEFAULT_NAME] = "y";
-        if (j < d) snprintf(name, sizeof name, "x%lld", (long long)j);
-        const ct_column of_none = { .name = name };
-        const ct_column *given = j == d ? o->output : o->inputs ? &o->inputs[j] : NULL;
-        put_column(b, given ? given : &of_none, to ? &to[j] : NULL);
-    }
+    const int64_t n = from->kind == CT_COLUMN_CATEGORY ? from->n_levels : 0;
+    const char **level = n ? ct__gp_alloc(device, (uint64_t)n, sizeof *level) : NULL;
+    *to = (ct_column){ copy_text(device, from->name), from->kind, level, level ? n : 0 };
+    bool whole = to->name && to->n_levels == n;
+    for (int64_t i = 0; i < n && whole; i++) whole = (level[i] = copy_text(device, from->levels[i])) != NULL;
+    return whole;
 }
 
 ct_column *ct__columns_copy(ct_device *device, const ct_gp_options *o, int64_t d)
 {
-    block b = { 0 };
-    put_all(&b, o, d, NULL);
-    const size_t columns = ((size_t)d + 1) * sizeof(ct_column), pointers = b.n_pointers * sizeof *b.pointers;
-    ct_column *copy = ct__gp_alloc(device, columns + pointers + b.bytes, 1);
-    if (!copy) return NULL;
-    b = (block){ .pointers = (const char **)(copy + d + 1), .text = (char *)copy + columns + pointers };
-    put_all(&b, o, d, copy);
+    ct_column *copy = ct__gp_alloc(device, (uint64_t)d + 1, sizeof *copy);
+    for (int64_t j = 0; j <= d && copy; j++) {
+        char name[DEFAULT_NAME] = "y";
+        if (j < d) snprintf(name, sizeof name, "x%lld", (long long)j);
+        const ct_column *given = j == d ? o->output : o->inputs ? &o->inputs[j] : NULL;
+        if (copy_column(device, given ? given : &(ct_column){ .name = name }, &copy[j])) continue;
+        ct__columns_free(copy, d + 1);
+        copy = NULL;
+    }
     return copy;
 }

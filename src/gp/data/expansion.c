@@ -1,7 +1,7 @@
 /* A term of a basis in standardised inputs. A column is x = shift + scale s = c (u + v s) with |u| + v = 1,
- * and by the binomial theorem
- *     Π x^a = Π c^a · Π Σ_j (a over j) u^(a-j) v^j s^j
- * where all coefficients after Π c^a are at most 1. */
+ * so that
+ *     Π x = Π c · Π (u + v s)
+ * where all coefficients after Π c are at most 1. */
 #include "expansion.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static double size_of(const ct__data_rows *rows, int column)
 double ct__term_size(const ct__data_rows *rows, const ct__term *t)
 {
     double size = 1;
-    for (int k = 0; k < t->factors; k++) size *= pow(size_of(rows, t->column[k]), t->power[k]);
+    for (int k = 0; k < t->degree; k++) size *= size_of(rows, t->column[k]);
     return size > 1e-300 ? size : 0;
 }
 
@@ -29,28 +29,21 @@ static int64_t index_of(ct__monomials *all, const ct__term *m)
     return k;
 }
 
-/* Adds the expansion of Π (u + v s)^power to the coefficients e (NULL: only lists its monomials), recursively
- * from factor k on; m and `weight` come from the factors before. False if there are too many monomials. */
+/* Adds the expansion of Π (u + v s) to the coefficients e (NULL: only lists its monomials), recursively from
+ * factor k on; m and `weight` come from the factors before. False if there are too many monomials. */
 static bool expand(const ct__data_rows *rows, ct__monomials *all, const ct__term *h, int k, ct__term m,
                    double weight, double *e)
 {
-    if (k == h->factors) {
+    if (k == h->degree) {
         int64_t at = index_of(all, &m);
         if (at >= 0 && e) e[at] += weight;
         return at >= 0;
     }
-    const double c = size_of(rows, h->column[k]), u = rows->shift[h->column[k]] / c,
-                 v = rows->scale[h->column[k]] / c;
-    double choose = 1; /* power over j */
-    bool good = true;
-    for (int j = 0; j <= h->power[k] && good; j++) {
-        ct__term with = m;
-        if (j) with.column[with.factors] = h->column[k], with.power[with.factors++] = j;
-        const double share = choose * pow(u, h->power[k] - j) * pow(v, j);
-        if (share != 0) good = expand(rows, all, h, k + 1, with, weight * share, e);
-        choose *= (double)(h->power[k] - j) / (j + 1);
-    }
-    return good;
+    const int column = h->column[k];
+    const double c = size_of(rows, column), u = rows->shift[column] / c, v = rows->scale[column] / c;
+    if (u != 0 && !expand(rows, all, h, k + 1, m, weight * u, e)) return false;
+    m.column[m.degree++] = column;
+    return expand(rows, all, h, k + 1, m, weight * v, e);
 }
 
 bool ct__term_expand(const ct__data_rows *rows, ct__monomials *m, const ct__term *h, double *e)
@@ -63,7 +56,6 @@ void ct__monomials_at(const ct__monomials *m, const double *s, double *mono)
     for (int64_t k = 0; k < m->count; k++) {
         const ct__term *t = &m->term[k];
         mono[k] = 1;
-        for (int f = 0; f < t->factors; f++)
-            for (int j = 0; j < t->power[f]; j++) mono[k] *= s[t->column[f]];
+        for (int f = 0; f < t->degree; f++) mono[k] *= s[t->column[f]];
     }
 }

@@ -13,7 +13,7 @@ typedef struct ct__monomials {
     ct__term *term; /* [CT__MOST_MONOMIALS] */
 } ct__monomials;
 
-/* The factor Π c^power before the expansion of a term; 0 or infinite if it leaves the range of numbers. */
+/* The factor Π c before the expansion of a term; 0 or infinite if it leaves the range of numbers. */
 double ct__term_size(const ct__data_rows *rows, const ct__term *t);
 /* Adds the expansion of h, without that factor, to the coefficients e (count; NULL: skipped), and its new
  * monomials to m. False if there are more than CT__MOST_MONOMIALS. */

@@ -2,8 +2,8 @@
 #ifndef CT_GP_FIND_SEASONS_H
 #define CT_GP_FIND_SEASONS_H
 
-#include <cotangent/season.h>
-#include <cotangent/transform.h>
+#include <cotangent/gp/season.h>
+#include <cotangent/gp/transform.h>
 
 /* ct_find_seasons for the transformed y. */
 ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,

@@ -2,7 +2,7 @@
 #ifndef CT_GP_MEAN_H
 #define CT_GP_MEAN_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 typedef struct ct__mean {
     ct_gp_mean kind;

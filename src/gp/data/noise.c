@@ -3,7 +3,7 @@
  *     GIVEN        v_i                              v_i of options.noise_variances
  *     GIVEN_PLUS   v_i + σ²                         [noise.variance]
  *     BY_LEVEL     σ²_l, l the level of row i       [noise.variance[l]], l of options.noise_levels
- *     INPUTS       exp(a + Σ_j b_j (x_j - m_j))     [noise.log_variance: a; noise.slope[j]: b_j]
+ *     LOG_LINEAR   exp(a + Σ_j b_j (x_j - m_j))     [noise.log_variance: a; noise.slope[j]: b_j]
  * m_j is what standardisation subtracts from column j. [Goldberg, Williams & Bishop 1998 use a Gaussian
  * process instead of the linear function.] */
 #include "noise.h"
@@ -17,6 +17,8 @@
 #include <cotangent/ops.h>
 
 #include "columns.h"
+#include "gp/kernel/prior.h"
+#include "linear.h"
 #include "numbers.h"
 #include "table.h"
 
@@ -50,7 +52,7 @@ ct_status ct__noise_set_column(ct__noise *noise, ct_device *device, const ct_col
     /* A single column is copied as the output of no inputs. */
     ct_column *copy = column ? ct__columns_copy(device, &(ct_gp_options){ .output = column }, 0) : NULL;
     if (column && !copy) return CT_ENOMEM;
-    free(noise->column);
+    ct__columns_free(noise->column, 1);
     noise->column = copy;
     return CT_OK;
 }
@@ -131,30 +133,17 @@ ct_tensor *ct__noise_rows(const ct__noise *noise, const ct_tensor *t, int64_t ro
     return index;
 }
 
-ct_status ct__noise_average_given(ct__noise *noise)
-{
-    if (!noise->given || !ct__noise_has_variances(noise)) return CT_OK;
-    const int64_t n = ct_tensor_count(noise->given);
-    double *v = ct__gp_doubles(noise->given), sum = 0;
-    if (!v) return CT_ENOMEM;
-    for (int64_t i = 0; i < n; i++) sum += v[i];
-    noise->mean = sum / (double)n;
-    free(v);
-    return CT_OK;
-}
-
 ct_status ct__noise_take(ct__noise *noise, const ct_tensor *given, int64_t n, ct_dtype dtype, double y_scale)
 {
     ct_status s = noise->kind == CT_NOISE_BY_LEVEL ? find_levels(noise, given, n) : CT_OK;
     if (s || !given) return s;
     noise->given = ct__noise_rows(noise, given, n, dtype, y_scale);
-    return noise->given ? ct__noise_average_given(noise) : ct_last_status(ct_tensor_device(given));
+    return noise->given ? CT_OK : ct_last_status(ct_tensor_device(given));
 }
 
 ct_status ct__noise_copy(ct__noise *noise, ct_device *device, const ct__noise *from)
 {
     noise->given = ct__tensor_on(device, from->given);
-    noise->mean = from->mean;
     noise->n_levels = from->n_levels;
     const size_t levels = (size_t)from->n_levels * sizeof *from->level;
     if (from->level && (noise->level = ct__gp_alloc(device, levels, 1)))
@@ -165,7 +154,7 @@ ct_status ct__noise_copy(ct__noise *noise, ct_device *device, const ct__noise *f
 void ct__noise_free(ct__noise *noise)
 {
     free(noise->level);
-    free(noise->column);
+    ct__columns_free(noise->column, 1);
 }
 
 /* -- parameters ------------------------------------------------------------------------------------------ */
@@ -185,16 +174,13 @@ int64_t ct__noise_params(const ct__noise *noise, int64_t d)
 
 ct_param ct__noise_param(const ct__noise *noise, int64_t k)
 {
-    ct_param p = { .name = "noise.variance", .unit = CT_UNIT_VARIANCE, .upper = INFINITY, .column = -1 };
-    char level[CT_NUMBER_TEXT];
-    if (noise->kind == CT_NOISE_BY_LEVEL)
-        snprintf(p.name, sizeof p.name, "noise.variance[%s]", level_text(noise, noise->level[k], level));
-    if (noise->kind != CT_NOISE_LOG_LINEAR) return p;
-    p.unit = CT_UNIT_NONE;
-    p.lower = -INFINITY;
-    p.any_sign = true;
-    snprintf(p.name, sizeof p.name, "noise.log_variance");
-    if (k) snprintf(p.name, sizeof p.name, "noise.slope[%lld]", (long long)k - 1);
+    if (noise->kind == CT_NOISE_LOG_LINEAR) return ct__linear_param("noise.log_variance", "noise.slope", k);
+    ct_param p = ct__param_default(1, false);
+    char number[CT_NUMBER_TEXT];
+    const bool level = noise->kind == CT_NOISE_BY_LEVEL;
+    p.unit = CT_UNIT_VARIANCE;
+    snprintf(p.name, sizeof p.name, level ? "noise.variance[%s]" : "noise.variance",
+             level ? level_text(noise, noise->level[k], number) : "");
     return p;
 }
 
@@ -204,7 +190,5 @@ ct_var ct__noise_learned(const ct__noise *noise, ct_var s, ct_var X)
 {
     if (noise->kind == CT_NOISE_BY_LEVEL) return ct_gather(s, ct_constant(s.tape, noise->given));
     if (noise->kind != CT_NOISE_LOG_LINEAR) return s;
-    const int64_t d = ct_var_shape(X).dim[1];
-    ct_var slopes = ct_reshape(ct_slice(s, 0, 1, 1 + d, 1), ct_shape2(d, 1));
-    return ct_exp(ct_add(ct_squeeze(ct_matmul(X, slopes), 1), ct_slice(s, 0, 0, 1, 1)));
+    return ct_exp(ct_squeeze(ct__linear_on(s, X), 1));
 }

@@ -2,16 +2,15 @@
 #ifndef CT_GP_NOISE_H
 #define CT_GP_NOISE_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 typedef struct ct__noise {
     ct_gp_noise kind;
     /* (n), or NULL: the variance of each row, standardised, or the index of its level, i64 */
     ct_tensor *given;
-    double mean;   /* of the given variances, standardised */
     double *level; /* [n_levels], ascending; NULL without CT_NOISE_BY_LEVEL */
     int64_t n_levels;
-    ct_column *column; /* of `given`, in a block with its texts; NULL: unknown */
+    ct_column *column; /* of `given`, owned; NULL: unknown */
 } ct__noise;
 
 static inline bool ct__noise_has_variances(const ct__noise *noise)
@@ -30,8 +29,6 @@ ct_status ct__noise_take(ct__noise *noise, const ct_tensor *given, int64_t n, ct
 /* Variances or levels of rows in the form of `given`. NULL with the reason on the device. */
 ct_tensor *ct__noise_rows(const ct__noise *noise, const ct_tensor *t, int64_t rows, ct_dtype dtype,
                           double y_scale);
-/* Sets the mean of the given variances, if there are any. */
-ct_status ct__noise_average_given(ct__noise *noise);
 /* Replaces x[i] by its index among the levels; the message begins with `what`. */
 ct_status ct__noise_find_level(const ct__noise *noise, ct_device *device, double *x, int64_t i,
                                const char *what);

@@ -30,6 +30,14 @@ double *ct__gp_doubles(const ct_tensor *t)
     return NULL;
 }
 
+double *ct__gp_column(const ct_tensor *t, int64_t column)
+{
+    const int64_t n = ct_tensor_dim(t, 0), d = ct_tensor_dim(t, 1);
+    double *x = ct__gp_doubles(t);
+    for (int64_t i = 0; i < n && x; i++) x[i] = x[i * d + column];
+    return x;
+}
+
 ct_status ct__gp_unload(ct_tensor *t, double *out)
 {
     ct_status s = t ? ct__gp_read(t, out) : CT_ENOMEM;

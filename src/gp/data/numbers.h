@@ -13,6 +13,8 @@ ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], i
  * device. */
 ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
+/* A column of a matrix, in the same way. */
+double *ct__gp_column(const ct_tensor *t, int64_t column);
 /* ct__gp_read, and releases t. CT_ENOMEM if t is NULL. */
 ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* A tensor of these numbers; NULL with the reason on the device, or if x is NULL. */

@@ -3,35 +3,20 @@
 #include "periodogram.h"
 
 #include <math.h>
+#include <stddef.h>
 
-/* Four sums, so that additions do not wait for one another. */
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum[4] = { 0 };
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
-    for (; i < n; i++) sum[0] += a[i] * b[i];
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
-}
-
-/* v -= (q·v) q */
-static void leave(const double *q, double *v, int64_t n)
-{
-    const double part = dot(q, v, n);
-    for (int64_t i = 0; i < n; i++) v[i] -= part * q[i];
-}
+#include "vectors.h"
 
 void ct__series_join(ct__series *s)
 {
     const int64_t n = s->n;
     double *v = s->q + s->columns * n;
-    const double before = sqrt(dot(v, v, n));
-    for (int k = 0; k < 2 * s->columns; k++) leave(s->q + k % s->columns * n, v, n); /* twice suffices */
-    const double norm = sqrt(dot(v, v, n));
+    const double before = sqrt(ct__gp_dot(v, v, n));
+    ct__gp_project_out(s->q, s->columns, n, 1, v, NULL, 0);
+    const double norm = sqrt(ct__gp_dot(v, v, n));
     if (!(norm > 1e-8 * before)) return;
     for (int64_t i = 0; i < n; i++) v[i] /= norm;
-    leave(v, s->r, n);
+    ct__gp_project_out(v, 1, n, 1, s->r, NULL, 0);
     s->columns++;
 }
 
@@ -39,13 +24,10 @@ void ct__series_join(ct__series *s)
 static double power_of(const ct__series *s, const double *c, const double *sine, double rr)
 {
     const int64_t n = s->n;
-    double yc = 0, ys = 0, cc = 0, ss = 0, cs = 0;
-    for (int64_t i = 0; i < n; i++) {
-        yc += s->r[i] * c[i], ys += s->r[i] * sine[i];
-        cc += c[i] * c[i], ss += sine[i] * sine[i], cs += c[i] * sine[i];
-    }
+    const double yc = ct__gp_dot(s->r, c, n), ys = ct__gp_dot(s->r, sine, n);
+    double cc = ct__gp_dot(c, c, n), ss = ct__gp_dot(sine, sine, n), cs = ct__gp_dot(c, sine, n);
     for (int k = 0; k < s->columns; k++) { /* r is orthogonal to q */
-        const double qc = dot(s->q + k * n, c, n), qs = dot(s->q + k * n, sine, n);
+        const double qc = ct__gp_dot(s->q + k * n, c, n), qs = ct__gp_dot(s->q + k * n, sine, n);
         cc -= qc * qc, ss -= qs * qs, cs -= qc * qs;
     }
     const double det = cc * ss - cs * cs,
@@ -56,7 +38,7 @@ static double power_of(const ct__series *s, const double *c, const double *sine,
 void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power)
 {
     const int64_t n = s->n;
-    const double turn = 2 * acos(-1), rr = dot(s->r, s->r, n);
+    const double turn = 2 * acos(-1), rr = ct__gp_dot(s->r, s->r, n);
     double *c = s->wave, *sine = c + n, *dc = sine + n, *ds = dc + n; /* of the frequency; of a step */
     for (int64_t i = 0; i < n; i++) {
         c[i] = cos(turn * first * s->t[i]), sine[i] = sin(turn * first * s->t[i]);

@@ -2,7 +2,7 @@
 #ifndef CT_GP_ROWS_H
 #define CT_GP_ROWS_H
 
-#include <cotangent/column.h>
+#include <cotangent/gp/column.h>
 #include <cotangent/tensor.h>
 
 typedef struct ct__data_rows {
@@ -11,7 +11,7 @@ typedef struct ct__data_rows {
     ct_tensor *X; /* (n, d), standardised: x = shift + scale s */
     /* [d] for the columns of X, in one block; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
-    ct_column *column; /* [d + 1]: the inputs, then the output, in one block (columns.h) */
+    ct_column *column; /* [d + 1], owned: the inputs, then the output (columns.h) */
 } ct__data_rows;
 
 /* `rows` <= n different rows out of n, ascending: a stratified sample, one from each of equal ranges. NULL

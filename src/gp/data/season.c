@@ -11,6 +11,7 @@
 #include "numbers.h"
 #include "periodogram.h"
 #include "rows.h"
+#include "vectors.h"
 
 enum {
     MOST_ROWS = 2000,
@@ -28,7 +29,7 @@ enum {
 /* Frequencies are in cycles per span: first + k / RESOLUTION, k < m. */
 typedef struct search {
     ct__series series;
-    double *power, *room; /* [m] */
+    double *power, *scores; /* [m] */
     double first, highest, span;
     double floor; /* median score of all frequencies: that of noise alone */
     int64_t m;
@@ -84,14 +85,13 @@ static double highest_frequency(int64_t n, const double *row, double *time)
     return ct__shortest_period(n, time, &period) < FEWEST_TIMES ? 0 : fmin(1 / period, MOST_CYCLES);
 }
 
-/* Takes the rows, or a sample of many, and removes the trend. Returns the remaining sum of squares. */
+/* Takes the drawn rows and removes the trend. Returns the remaining sum of squares. */
 static double take_rows(search *s, const double *row, const int64_t *drawn, double *t)
 {
     ct__series *e = &s->series;
-    double mean = 0, all = 0, left = 0;
+    double mean = 0, all = 0;
     for (int64_t i = 0; i < e->n; i++) {
-        const int64_t k = drawn ? drawn[i] : i;
-        t[i] = row[2 * k], e->r[i] = row[2 * k + 1];
+        t[i] = row[2 * drawn[i]], e->r[i] = row[2 * drawn[i] + 1];
         mean += e->r[i] / (double)e->n;
     }
     for (int64_t i = 0; i < e->n; i++) all += (e->r[i] - mean) * (e->r[i] - mean);
@@ -100,7 +100,7 @@ static double take_rows(search *s, const double *row, const int64_t *drawn, doub
         for (int64_t i = 0; i < e->n; i++) v[i] = pow(t[i] - 0.5, degree);
         ct__series_join(e);
     }
-    for (int64_t i = 0; i < e->n; i++) left += e->r[i] * e->r[i];
+    const double left = ct__gp_dot(e->r, e->r, e->n);
     return left > 1e-20 * (all + mean * mean) ? left : 0;
 }
 
@@ -149,8 +149,8 @@ static bool is_new(const search *s, double f)
 static int64_t find_peak(search *s, double *alarm)
 {
     int64_t best = -1;
-    for (int64_t k = 0; k < s->m; k++) s->room[k] = score(s, k);
-    s->floor = fmax(median(s->room, s->m), 1e-9);
+    for (int64_t k = 0; k < s->m; k++) s->scores[k] = score(s, k);
+    s->floor = fmax(median(s->scores, s->m), 1e-9);
     for (int64_t k = 1; k + 1 < s->m; k++) {
         const bool peak = s->power[k] > s->power[k - 1] && s->power[k] >= s->power[k + 1];
         if (!peak || (best >= 0 && s->power[k] <= s->power[best])) continue;
@@ -174,17 +174,17 @@ static double top_of(const search *s, int64_t k, double *power)
 /* Adds a season of frequency f. Seasons that are its second or third harmonic become part of it. */
 static void add(search *s, double f, ct_season new)
 {
-    int place = -1, kept = 0;
+    int slot = -1, kept = 0;
     for (int i = 0; i < s->count; i++) {
         const double g = s->span / s->season[i].period, j = round(g / f);
         const bool part = j >= 2 && j <= HARMONICS && fabs(g - j * f) < 0.5;
         if (part) new.power = 1 - (1 - new.power) * (1 - s->season[i].power);
         if (part) new.false_alarm = fmin(new.false_alarm, s->season[i].false_alarm);
-        if (part && place < 0) place = kept++;
+        if (part && slot < 0) slot = kept++;
         if (!part) s->season[kept++] = s->season[i];
     }
-    s->count = place < 0 ? kept + 1 : kept;
-    s->season[place < 0 ? kept : place] = new;
+    s->count = slot < 0 ? kept + 1 : kept;
+    s->season[slot < 0 ? kept : slot] = new;
 }
 
 /* -- the search ------------------------------------------------------------------------------------------ */
@@ -194,7 +194,6 @@ static double remove_wave(search *s, double f)
 {
     ct__series *e = &s->series;
     const double turn = 2 * acos(-1);
-    double left = 0;
     for (int h = 1; h <= HARMONICS && h * f < s->highest; h++)
         for (int part = 0; part < 2; part++) {
             double *v = e->q + e->columns * e->n;
@@ -202,8 +201,7 @@ static double remove_wave(search *s, double f)
                 v[i] = part ? sin(turn * h * f * e->t[i]) : cos(turn * h * f * e->t[i]);
             ct__series_join(e);
         }
-    for (int64_t i = 0; i < e->n; i++) left += e->r[i] * e->r[i];
-    return left;
+    return ct__gp_dot(e->r, e->r, e->n);
 }
 
 /* left: the sum of squares that the trend leaves. */
@@ -222,38 +220,28 @@ static void find_all(search *s, double left)
     }
 }
 
-/* Finds the seasons of n ordered rows. */
-static ct_status search_rows(search *s, ct_device *device, const double *row, int64_t n)
-{
-    ct__series *e = &s->series;
-    const uint64_t used = (uint64_t)e->n;
-    int64_t *drawn = e->n < n ? ct__gp_draw_rows(device, n, e->n, 0) : NULL;
-    double *t = drawn || e->n == n
-                    ? ct__gp_alloc(device, (COLUMNS + 6) * used + 2 * (uint64_t)s->m, sizeof *t)
-                    : NULL;
-    if (t) {
-        e->t = t, e->r = t + used, e->wave = t + 2 * used, e->q = t + 6 * used;
-        s->power = e->q + COLUMNS * used, s->room = s->power + s->m;
-        find_all(s, take_rows(s, row, drawn, t));
-    }
-    const ct_status status = t ? CT_OK : ct_last_status(device);
-    free(t);
-    free(drawn);
-    return status;
-}
-
 ct_status ct__find_seasons(ct_device *device, int64_t n, const double *x, const double *y,
                            ct_season season[CT_SEASONS], int *count)
 {
-    search s = { .first = 1, .season = season, .series.n = n < MOST_ROWS ? n : MOST_ROWS };
+    enum { MOST_FREQUENCIES = RESOLUTION * MOST_CYCLES };
+    const int64_t used = n < MOST_ROWS ? n : MOST_ROWS;
+    search s = { .first = 1, .season = season, .series.n = used };
     *count = 0;
     if (n < FEWEST_TIMES) return CT_OK;
-    double *row = ct__gp_alloc(device, 3 * (uint64_t)n, sizeof *row);
-    if (!row) return CT_ENOMEM;
-    if (order_rows(n, x, y, row, &s.span)) s.highest = highest_frequency(n, row, row + 2 * n);
+    int64_t *drawn = ct__gp_draw_rows(device, n, used, 0);
+    const uint64_t numbers = 3 * (uint64_t)n + (COLUMNS + 6) * (uint64_t)used + 2 * MOST_FREQUENCIES;
+    double *row = drawn ? ct__gp_alloc(device, numbers, sizeof *row) : NULL;
+    const ct_status status = row ? CT_OK : ct_last_status(device);
+    if (row && order_rows(n, x, y, row, &s.span)) s.highest = highest_frequency(n, row, row + 2 * n);
     s.m = (int64_t)(RESOLUTION * (s.highest - s.first));
-    const ct_status status = s.m > 2 * RESOLUTION ? search_rows(&s, device, row, n) : CT_OK;
-    *count = status ? 0 : s.count;
+    if (s.m > 2 * RESOLUTION) {
+        double *t = row + 3 * n;
+        s.series.t = t, s.series.r = t + used, s.series.wave = t + 2 * used, s.series.q = t + 6 * used;
+        s.power = s.series.q + COLUMNS * used, s.scores = s.power + s.m;
+        find_all(&s, take_rows(&s, row, drawn, t));
+    }
+    *count = s.count;
     free(row);
+    free(drawn);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef CT_GP_SEASON_H
 #define CT_GP_SEASON_H
 
-#include <cotangent/season.h>
+#include <cotangent/gp/season.h>
 
 #define CT__SEASONS_APART 1.25 /* the smallest ratio of the periods of two seasons */
 

@@ -6,6 +6,24 @@
 
 #include "numbers.h"
 
+ct_status ct__check_data(ct_device *device, const ct_tensor *X, const ct_tensor *y, const char *who)
+{
+    if (!X || !y) return ct_device_fail(device, CT_EINVAL, "%s: %c is NULL", who, X ? 'y' : 'X');
+    if (ct_tensor_device(y) != device)
+        return ct_device_fail(device, CT_EDEVICE, "%s: X and y live on different devices", who);
+    if (ct_tensor_dtype(X) > CT_F32 || ct_tensor_dtype(y) > CT_F32)
+        return ct_device_fail(device, CT_EDTYPE,
+                              "%s: X and y must be f64 or f32: convert with ct_tensor_cast", who);
+    const bool vector = ct_tensor_ndim(y) == 1 || (ct_tensor_ndim(y) == 2 && ct_tensor_dim(y, 1) == 1);
+    if (ct_tensor_ndim(X) == 2 && vector && ct_tensor_dim(y, 0) == ct_tensor_dim(X, 0)) return CT_OK;
+    return ct_device_fail(
+        device, CT_ESHAPE,
+        "%s: X must be (n, d) and y (n) or (n, 1); they have %d and %d dimensions, %lld and "
+        "%lld rows",
+        who, ct_tensor_ndim(X), ct_tensor_ndim(y), (long long)ct_tensor_dim(X, 0),
+        (long long)ct_tensor_dim(y, 0));
+}
+
 static ct_status check(ct_device *device, const double *x, ct_shape shape, int64_t cols, const char *what)
 {
     for (int64_t i = 0; i < shape.dim[0] * cols; i++) {

@@ -21,6 +21,9 @@ typedef struct ct__units {
  * begins with `what`. */
 ct_tensor *ct__table(ct_device *device, ct_dtype dtype, const ct_tensor *t, ct_shape shape, const char *what,
                      ct__units units);
+/* Fails unless X is (n, d) and y (n) or (n, 1), both f64 or f32 on the device; the message begins with
+ * `who`. */
+ct_status ct__check_data(ct_device *device, const ct_tensor *X, const ct_tensor *y, const char *who);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* CT_EINVAL if a standard deviation is too large or too small to be squared. The message names the column

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include <cotangent/gp/transform.h>
 #include <cotangent/tensor.h>
-#include <cotangent/transform.h>
 
 typedef struct ct__target {
     ct_tensor *y;                /* (n, 1), standardised */

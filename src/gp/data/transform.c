@@ -2,7 +2,7 @@
  *                                    [Snelson, Rasmussen & Ghahramani 2004, "Warped Gaussian processes"] */
 #include <math.h>
 
-#include <cotangent/transform.h>
+#include <cotangent/gp/transform.h>
 
 typedef struct moments {
     double mean, variance;

@@ -12,6 +12,7 @@
 
 #include "numbers.h"
 #include "table.h"
+#include "vectors.h"
 
 /* A function counts as a combination of those before it if less than this share of its size is left: of its
  * coefficients, and on the data. */
@@ -42,27 +43,16 @@ void ct__trend_drop(ct__mean *mean)
 
 /* -- Gram-Schmidt ---------------------------------------------------------------------------------------- */
 
-static double product(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 /* Makes the rows of Q (p, n) orthogonal, with the squared length `length`: Q = Rᵀ Q', R (p, p) upper
  * triangular. Returns the first row of which less than the share `same` is left, or -1. */
 static int64_t orthogonalize(double *Q, int64_t p, int64_t n, double length, double same, double *R)
 {
     memset(R, 0, (size_t)(p * p) * sizeof *R);
     for (int64_t k = 0; k < p; k++) {
-        double *q = Q + k * n, size = sqrt(product(q, q, n) / length);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t j = 0; j < k; j++) {
-                const double r = product(Q + j * n, q, n) / length;
-                R[j * p + k] += r;
-                for (int64_t i = 0; i < n; i++) q[i] -= r * Q[j * n + i];
-            }
-        const double left = sqrt(product(q, q, n) / length);
+        double *q = Q + k * n;
+        const double size = sqrt(ct__gp_dot(q, q, n) / length);
+        ct__gp_project_out(Q, k, n, length, q, R + k, p);
+        const double left = sqrt(ct__gp_dot(q, q, n) / length);
         if (!(left > same * size)) return k;
         R[k * p + k] = left;
         for (int64_t i = 0; i < n; i++) q[i] /= left;
@@ -91,7 +81,7 @@ static ct_status values(const ct__data_rows *rows, const ct__trend *t, double *H
     for (int64_t i = 0; i < n && !status; i++) {
         ct__monomials_at(&t->mono, s + i * rows->d, mono);
         for (int64_t k = 0; k < t->basis.count && !status; k++) {
-            H[k * n + i] = product(t->map + k * M, mono, M);
+            H[k * n + i] = ct__gp_dot(t->map + k * M, mono, M);
             if (!isfinite(H[k * n + i])) status = refuse(rows, &t->basis.term[k], OUT_OF_RANGE);
         }
     }
@@ -162,17 +152,6 @@ static ct_status fill(const ct__data_rows *rows, ct__trend *t, double *H, double
 
 /* -- the trend ------------------------------------------------------------------------------------------- */
 
-/* Splits y, given in r: y = H level + r */
-static void detrend(const ct__trend *t, const double *H, int64_t n, double *r)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t k = 0; k < t->basis.count; k++) {
-            const double c = product(H + k * n, r, n) / (double)n;
-            t->level[k] += c;
-            for (int64_t i = 0; i < n; i++) r[i] -= c * H[k * n + i];
-        }
-}
-
 /* Sets t's H and detrended from H (p, n). */
 static ct_status keep(const ct__data_rows *rows, ct__trend *t, const ct_tensor *y, double *H)
 {
@@ -180,7 +159,7 @@ static ct_status keep(const ct__data_rows *rows, ct__trend *t, const ct_tensor *
     ct_device *device = ct_tensor_device(y);
     double *r = ct__gp_doubles(y), *transposed = ct__gp_alloc(device, (uint64_t)(n * p), sizeof *transposed);
     if (r && transposed) {
-        detrend(t, H, n, r);
+        ct__gp_project_out(H, p, n, (double)n, r, t->level, 1); /* y = H level + r */
         for (int64_t i = 0; i < n * p; i++) transposed[i] = H[i % p * n + i / p];
         t->detrended = ct__gp_tensor(device, rows->dtype, ct_shape2(n, 1), r);
         if (t->detrended) t->H = ct__gp_tensor(device, rows->dtype, ct_shape2(n, p), transposed);
@@ -237,10 +216,18 @@ static ct_status take_spread(const ct__trend *t, ct__target *target, int64_t n)
 {
     double *r = ct__gp_doubles(t->detrended);
     if (!r) return CT_ENOMEM;
-    const double left = sqrt(product(r, r, n) / (double)n);
+    const double left = sqrt(ct__gp_dot(r, r, n) / (double)n);
     if (left > 1e-8 * target->spread) target->spread = left;
     free(r);
     return CT_OK;
+}
+
+/* Whether 1 is among the functions. */
+static bool has_constant(const ct__basis *b)
+{
+    for (int k = 0; k < b->count; k++)
+        if (!b->term[k].degree) return true;
+    return false;
 }
 
 ct_status ct__trend_standardize(ct__mean *mean, const ct__data_rows *rows, ct__target *target,
@@ -255,7 +242,7 @@ ct_status ct__trend_standardize(ct__mean *mean, const ct__data_rows *rows, ct__t
     if (!s) s = take_spread(mean->trend, target, rows->n);
     if (s) return s;
     if (outputs) target->scale = target->spread;
-    if (outputs && ct__basis_constant(&mean->trend->basis)) target->shift = average;
+    if (outputs && has_constant(&mean->trend->basis)) target->shift = average;
     ct__trend_drop(mean);
     ct_release(target->y);
     target->y = ct__table(device, rows->dtype, z, ct_shape2(rows->n, 1), "y",

@@ -5,7 +5,7 @@
 
 #include "gp/data/numbers.h"
 
-enum { VERSION = 1, CHECKSUM = 8 };
+enum { VERSION = 1 };
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 
 /* -- writing --------------------------------------------------------------------------------------------- */
@@ -25,8 +25,7 @@ ct_status ct__archive_begin(ct__stream *s)
 ct_status ct__archive_end(ct__stream *s, ct_status status)
 {
     if (!status) {
-        ct__stream_seal(s);
-        ct__stream_flush(s);
+        ct__stream_end(s);
         status = s->bad ? ct_last_status(s->device) : CT_OK;
     }
     free(s->data);
@@ -64,7 +63,7 @@ const char *ct__archive_open(ct__stream *s, ct_device *device, const char *path)
     if (s->from) s->data = ct__gp_alloc(device, CT__STREAM_BUFFER, 1);
     if (!s->data) return NULL;
     const uint64_t size = ct_file_reader_size(s->from);
-    s->left = size > CHECKSUM ? size - CHECKSUM : 0;
+    s->left = size > CT__STREAM_SEAL ? size - CT__STREAM_SEAL : 0;
     const char *why = fault(s), *kind = NULL;
     if (!why) ct__stream_text(s, &word);
     if (!why && !s->bad)
@@ -82,10 +81,7 @@ void ct__archive_close(ct__stream *s)
 
 bool ct__archive_undamaged(ct__stream *s, const char *path)
 {
-    s->bad = s->broken;
-    ct__stream_skip(s);
-    s->left += CHECKSUM;
-    ct__stream_seal(s);
+    ct__stream_end(s);
     if (s->bad && !s->broken)
         ct_device_fail(s->device, CT_EFORMAT,
                        "%.200s: the model is damaged or cut short: its checksum is wrong", path);

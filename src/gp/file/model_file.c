@@ -1,6 +1,8 @@
 /* Saves and loads models. */
 #include <string.h>
 
+#include <cotangent/gp/file.h>
+
 #include "archive.h"
 #include "fingerprint.h"
 #include "gp/likelihood/factorise.h"

@@ -8,7 +8,6 @@
  *     table         i64 rows_of_table
  *     noise column  a column
  *     noise levels  i64 n_levels; f64 levels[n_levels], ascending
- *     noise mean    f64, of the given variances
  *     basis         text
  *     kernel        text
  *     parameters    i64 count, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
@@ -26,6 +25,7 @@
 #include <string.h>
 
 #include "columns_record.h"
+#include "fields.h"
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
@@ -35,17 +35,66 @@
 #include "gp/model/param_values.h"
 #include "tensors.h"
 
-/* -- the records ----------------------------------------------------------------------------------------- */
+/* -- records of numbers ---------------------------------------------------------------------------------- */
 
-static void target(ct__stream *s, ct_gp *gp)
-{
-    ct__target *t = &gp->target;
-    ct__stream_reals(s, &t->shift, 1, false);
-    ct__stream_reals(s, &t->scale, 1, true);
-    ct__stream_reals(s, &t->spread, 1, true);
-    ct__stream_reals(s, &t->transform.least, 1, false);
-    s->bad |= t->transform.least < 0;
-}
+#define FIELD(type, member, ...)                               \
+    {                                                          \
+        CT__FIELD_##type, offsetof(ct_gp, member), __VA_ARGS__ \
+    }
+#define COUNT(member) FIELD(INT, report.member, 0, INT32_MAX)
+#define ANY(member)   FIELD(ANY, report.member, 0, 0)
+static const ct__field of_model[] = {
+    FIELD(ENUM, rows.dtype, 0, CT_F32),
+    FIELD(I64, rows.n, 1, INT64_MAX),
+    FIELD(I64, rows.d, 1, INT64_MAX),
+    FIELD(ENUM, options.mean, 0, CT_MEAN_BASIS),
+    FIELD(ENUM, options.noise, 0, CT_NOISE_LOG_LINEAR),
+    FIELD(ENUM, options.standardize, 0, CT_STANDARDIZE_OUTPUTS),
+    FIELD(ENUM, options.transform, 0, CT_TRANSFORM_SQRT),
+};
+static const ct__field of_target[] = {
+    FIELD(F64, target.shift, CT__FINITE),
+    FIELD(F64, target.scale, CT__POSITIVE),
+    FIELD(F64, target.spread, CT__POSITIVE),
+    FIELD(F64, target.transform.least, 0, DBL_MAX),
+};
+static const ct__field of_table[] = { FIELD(I64, options.rows_of_table, 0, INT64_MAX) };
+static const ct__field of_report[] = {
+    FIELD(ENUM, report.optimizer, 0, CT_OPTIMIZER_ADAM),
+    FIELD(ENUM, report.objective_of, 0, CT_OBJECTIVE_LOO),
+    FIELD(ENUM, report.precision, 0, CT_PRECISION_MIXED),
+    FIELD(ENUM, report.end, 0, CT_FIT_FAILED),
+    ANY(objective),
+    ANY(gradient_norm),
+    ANY(jitter),
+    ANY(seconds),
+    ANY(objective_error),
+    COUNT(jittered),
+    COUNT(failed),
+    COUNT(iterations),
+    COUNT(evaluations),
+    COUNT(best),
+    COUNT(starts),
+};
+static const ct__field of_factor[] = { FIELD(F64, factor.jitter, CT__FINITE),
+                                       FIELD(F64, factor.nlml, CT__FINITE) };
+#undef FIELD
+#undef COUNT
+#undef ANY
+
+/* Of one parameter. */
+#define FIELD(type, member, most)                             \
+    {                                                         \
+        CT__FIELD_##type, offsetof(ct_param, member), 0, most \
+    }
+static const ct__field of_param[] = {
+    FIELD(ANY, value, 0),   FIELD(ANY, lower, 0),        FIELD(ANY, upper, 0),
+    FIELD(BOOL, fixed, 1),  FIELD(BOOL, start_given, 1), FIELD(ENUM, prior.kind, CT_PRIOR_SOFT_LOWER),
+    FIELD(ANY, prior.a, 0), FIELD(ANY, prior.b, 0),
+};
+#undef FIELD
+
+/* -- records of a form of their own ---------------------------------------------------------------------- */
 
 static void inputs(ct__stream *s, ct_gp *gp)
 {
@@ -53,65 +102,36 @@ static void inputs(ct__stream *s, ct_gp *gp)
     ct__stream_reals(s, gp->rows.scale, 2 * gp->rows.d, true);
 }
 
-/* Each text is read into its own memory; then all are copied into the model's block. */
 static void columns(ct__stream *s, ct_gp *gp)
 {
-    const int64_t d = gp->rows.d;
-    ct_column *c = gp->rows.column;
-    if (s->reading && !(c = ct__gp_alloc(s->device, (uint64_t)d + 1, sizeof *c))) ct__stream_lacks_memory(s);
-    for (int64_t j = 0; j <= d && !s->bad; j++) ct__stream_column(s, &c[j]);
-    if (!s->reading) return;
-    const ct_gp_options o = { .inputs = c, .output = c ? c + d : NULL };
-    ct_column *copy = s->bad ? NULL : ct__columns_copy(s->device, &o, d);
-    if (!s->bad && !copy) ct__stream_lacks_memory(s);
-    if (copy) ct__gp_take_columns(gp, copy);
-    ct__stream_columns_free(c, d + 1);
-}
-
-static void rows_of_table(ct__stream *s, ct_gp *gp)
-{
-    ct__stream_numbers(s, &gp->options.rows_of_table, 1, 8);
-    s->bad |= gp->options.rows_of_table < 0;
+    for (int64_t j = 0; j <= gp->rows.d && !s->bad; j++) ct__stream_column(s, &gp->rows.column[j]);
 }
 
 static void noise_column(ct__stream *s, ct_gp *gp)
 {
-    ct_column *c = gp->noise.column;
-    if (s->reading && !(c = ct__gp_alloc(s->device, 1, sizeof *c))) ct__stream_lacks_memory(s);
-    if (!s->bad) ct__stream_column(s, c);
-    if (!s->reading) return;
-    if (!s->bad && ct__noise_set_column(&gp->noise, s->device, c)) ct__stream_lacks_memory(s);
-    ct__stream_columns_free(c, 1);
+    if (s->reading) gp->noise.column = ct__stream_alloc(s, 1, sizeof *gp->noise.column);
+    if (gp->noise.column) ct__stream_column(s, gp->noise.column);
 }
 
 static void noise_levels(ct__stream *s, ct_gp *gp)
 {
     ct__noise *n = &gp->noise;
     ct__stream_numbers(s, &n->n_levels, 1, 8);
-    s->bad |=
-        n->n_levels < 1 || (s->reading && (uint64_t)n->n_levels > ct__stream_left(s) / sizeof *n->level);
-    if (s->bad) return;
-    if (s->reading) n->level = ct__gp_alloc(s->device, (uint64_t)n->n_levels, sizeof *n->level);
-    if (!n->level) ct__stream_lacks_memory(s);
+    s->bad |= n->n_levels < 1;
+    if (!ct__stream_holds(s, (uint64_t)n->n_levels, sizeof *n->level)) return;
+    if (s->reading) n->level = ct__stream_alloc(s, (uint64_t)n->n_levels, sizeof *n->level);
     if (n->level) ct__stream_reals(s, n->level, n->n_levels, false);
     for (int64_t k = 1; k < n->n_levels && !s->bad; k++) s->bad = !(n->level[k - 1] < n->level[k]);
-}
-
-static void noise_mean(ct__stream *s, ct_gp *gp)
-{
-    ct__stream_reals(s, &gp->noise.mean, 1, false);
-    s->bad |= gp->noise.mean < 0;
 }
 
 static void basis(ct__stream *s, ct_gp *gp) { ct__stream_text(s, &gp->mean.basis); }
 
 static void kernel(ct__stream *s, ct_gp *gp)
 {
-    const size_t length = s->reading ? 0 : ct_kernel_print(gp->kernel, false, NULL, 0);
-    char *text = ct__gp_alloc(s->device, length + 1, 1);
-    if (!text) ct__stream_lacks_memory(s);
-    if (text && !s->reading) ct_kernel_print(gp->kernel, false, text, length + 1);
-    if (text) ct__stream_text(s, &text);
+    const size_t size = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
+    char *text = ct__stream_alloc(s, size, 1);
+    ct_kernel_print(gp->kernel, false, text, size);
+    ct__stream_text(s, &text);
     if (s->reading && !s->bad) {
         gp->kernel = ct_kernel_parse(text);
         ct__stream_check(s, gp->kernel ? ct_kernel_bind(gp->kernel, gp->rows.d) : CT_ENOMEM);
@@ -127,32 +147,8 @@ static void parameters(ct__stream *s, ct_gp *gp)
     s->bad |= count != gp->params.count;
     for (int64_t i = 0; i < gp->params.count && !s->bad; i++) {
         ct_param *p = &gp->params.param[i];
-        double *const bound[] = { &p->value, &p->lower, &p->upper };
-        for (int k = 0; k < 3; k++) ct__stream_numbers(s, bound[k], 1, 8);
-        p->fixed = ct__stream_small(s, p->fixed, 1);
-        p->start_given = ct__stream_small(s, p->start_given, 1);
-        p->prior.kind = (ct_prior_kind)ct__stream_small(s, (int)p->prior.kind, CT_PRIOR_SOFT_LOWER);
-        ct__stream_numbers(s, &p->prior.a, 1, 8);
-        ct__stream_numbers(s, &p->prior.b, 1, 8);
+        CT__STREAM_FIELDS(s, p, of_param);
         if (s->reading && !s->bad) s->bad = ct__gp_check_param(gp, i, p) || ct__gp_pass_on(gp, i);
-    }
-}
-
-static void report(ct__stream *s, ct_gp *gp)
-{
-    ct_fit_report *r = &gp->report;
-    r->optimizer = (ct_optimizer)ct__stream_small(s, (int)r->optimizer, CT_OPTIMIZER_ADAM);
-    r->objective_of = (ct_fit_objective)ct__stream_small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
-    r->precision = (ct_precision)ct__stream_small(s, (int)r->precision, CT_PRECISION_MIXED);
-    r->end = (ct_fit_end)ct__stream_small(s, (int)r->end, CT_FIT_FAILED);
-    double *const real[] = { &r->objective, &r->gradient_norm, &r->jitter, &r->seconds, &r->objective_error };
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++) ct__stream_numbers(s, real[i], 1, 8);
-    int *const count[] = { &r->jittered, &r->failed, &r->iterations, &r->evaluations, &r->best, &r->starts };
-    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
-        int64_t v = *count[i];
-        ct__stream_numbers(s, &v, 1, 8);
-        s->bad |= v < 0 || v > INT32_MAX;
-        *count[i] = s->bad ? 0 : (int)v;
     }
 }
 
@@ -172,8 +168,9 @@ static void noise(ct__stream *s, ct_gp *gp)
 {
     const bool levels = gp->noise.kind == CT_NOISE_BY_LEVEL;
     ct__stream_tensor(s, &gp->noise.given, levels ? CT_I64 : gp->rows.dtype, ct_shape1(gp->rows.n));
-    double *index = s->reading && !s->bad && levels ? ct__gp_doubles(gp->noise.given) : NULL;
-    if (!index && s->reading && !s->bad && levels) ct__stream_lacks_memory(s);
+    if (!s->reading || s->bad || !levels) return;
+    double *index = ct__gp_doubles(gp->noise.given);
+    if (!index) ct__stream_lacks_memory(s);
     for (int64_t i = 0; i < gp->rows.n && index && !s->bad; i++)
         s->bad = !(index[i] >= 0 && index[i] < (double)gp->noise.n_levels);
     free(index);
@@ -189,10 +186,8 @@ static void outputs(ct__stream *s, ct_gp *gp)
 
 static void factor(ct__stream *s, ct_gp *gp)
 {
-    ct__kept *f = &gp->factor;
-    ct__stream_reals(s, &f->jitter, 1, false);
-    ct__stream_reals(s, &f->nlml, 1, false);
-    ct__stream_tensor(s, &f->alpha, gp->rows.dtype, ct_shape2(gp->rows.n, 1));
+    CT__STREAM_FIELDS(s, gp, of_factor);
+    ct__stream_tensor(s, &gp->factor.alpha, gp->rows.dtype, ct_shape2(gp->rows.n, 1));
     ct__stream_factor(s, gp);
 }
 
@@ -201,52 +196,53 @@ static void factor(ct__stream *s, ct_gp *gp)
 static bool has_rows_of_table(const ct_gp *gp) { return gp->options.rows_of_table; }
 static bool has_noise_column(const ct_gp *gp) { return gp->noise.column; }
 static bool has_levels(const ct_gp *gp) { return gp->noise.kind == CT_NOISE_BY_LEVEL; }
-static bool has_variances(const ct_gp *gp) { return ct__noise_has_variances(&gp->noise); }
-static bool has_noise(const ct_gp *gp) { return has_levels(gp) || has_variances(gp); }
+static bool has_noise(const ct_gp *gp) { return has_levels(gp) || ct__noise_has_variances(&gp->noise); }
 static bool has_basis(const ct_gp *gp) { return gp->mean.kind == CT_MEAN_BASIS; }
 static bool has_outputs(const ct_gp *gp) { return gp->likelihood.outputs; }
 static bool has_factor(const ct_gp *gp) { return gp->factor.ready; }
 
 /* In the order of the file. */
+#define FIELDS(of) NULL, of, sizeof of / sizeof *of
+#define PASS(pass) pass, NULL, 0
 static const struct record {
     const char *name;
-    void (*pass)(ct__stream *s, ct_gp *gp); /* reads or writes the contents */
+    void (*pass)(ct__stream *s, ct_gp *gp); /* reads or writes the contents; NULL: they are fields */
+    const ct__field *field;
+    size_t fields;
     ct__records in;
     bool (*has)(const ct_gp *gp); /* whether a model has it; NULL: always */
     bool optional;                /* to a reader, `has` does not tell */
 } table[] = {
-    { "target", target, CT__RECORDS_OF_FIT, NULL, false },
-    { "inputs", inputs, CT__RECORDS_OF_FIT, NULL, false },
-    { "columns", columns, CT__RECORDS_OF_FIT, NULL, false },
-    { "table", rows_of_table, CT__RECORDS_BARE, has_rows_of_table, true },
-    { "noise column", noise_column, CT__RECORDS_BARE, has_noise_column, true },
-    { "noise levels", noise_levels, CT__RECORDS_OF_FIT, has_levels, false },
-    { "noise mean", noise_mean, CT__RECORDS_OF_FIT, has_variances, false },
-    { "basis", basis, CT__RECORDS_OF_FIT, has_basis, false },
-    { "kernel", kernel, CT__RECORDS_OF_FIT, NULL, false },
-    { "parameters", parameters, CT__RECORDS_OF_FIT, NULL, false },
-    { "report", report, CT__RECORDS_BARE, NULL, false },
-    { "X", X, CT__RECORDS_OF_FIT, NULL, false },
-    { "y", y, CT__RECORDS_OF_FIT, NULL, false },
-    { "noise", noise, CT__RECORDS_OF_FIT, has_noise, false },
-    { "outputs", outputs, CT__RECORDS_OF_FIT, has_outputs, true },
-    { "factor", factor, CT__RECORDS_ALL, has_factor, true },
+    { "target", FIELDS(of_target), CT__RECORDS_OF_FIT, NULL, false },
+    { "inputs", PASS(inputs), CT__RECORDS_OF_FIT, NULL, false },
+    { "columns", PASS(columns), CT__RECORDS_OF_FIT, NULL, false },
+    { "table", FIELDS(of_table), CT__RECORDS_BARE, has_rows_of_table, true },
+    { "noise column", PASS(noise_column), CT__RECORDS_BARE, has_noise_column, true },
+    { "noise levels", PASS(noise_levels), CT__RECORDS_OF_FIT, has_levels, false },
+    { "basis", PASS(basis), CT__RECORDS_OF_FIT, has_basis, false },
+    { "kernel", PASS(kernel), CT__RECORDS_OF_FIT, NULL, false },
+    { "parameters", PASS(parameters), CT__RECORDS_OF_FIT, NULL, false },
+    { "report", FIELDS(of_report), CT__RECORDS_BARE, NULL, false },
+    { "X", PASS(X), CT__RECORDS_OF_FIT, NULL, false },
+    { "y", PASS(y), CT__RECORDS_OF_FIT, NULL, false },
+    { "noise", PASS(noise), CT__RECORDS_OF_FIT, has_noise, false },
+    { "outputs", PASS(outputs), CT__RECORDS_OF_FIT, has_outputs, true },
+    { "factor", PASS(factor), CT__RECORDS_ALL, has_factor, true },
 };
+#undef FIELDS
+#undef PASS
 enum { RECORDS = sizeof table / sizeof *table };
 
 static bool has(const struct record *r, const ct_gp *gp) { return !r->has || r->has(gp); }
 
 /* -- the whole ------------------------------------------------------------------------------------------- */
 
-static void head(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o)
+static void pass(ct__stream *s, const struct record *r, ct_gp *gp)
 {
-    *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
-    ct__stream_numbers(s, n, 1, 8);
-    ct__stream_numbers(s, d, 1, 8);
-    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_BASIS);
-    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_LOG_LINEAR);
-    o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
-    o->transform = (ct_transform_kind)ct__stream_small(s, (int)o->transform, CT_TRANSFORM_SQRT);
+    if (r->pass)
+        r->pass(s, gp);
+    else
+        ct__stream_fields(s, gp, r->field, r->fields);
 }
 
 ct_status ct__records_write(ct__stream *s, ct_gp *gp, ct__records which, const char *what)
@@ -256,11 +252,11 @@ ct_status ct__records_write(ct__stream *s, ct_gp *gp, ct__records which, const c
         return ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
                               what, CT__STREAM_TEXT);
     ct__stream_name(s, "model");
-    head(s, &gp->rows.dtype, &gp->rows.n, &gp->rows.d, &gp->options);
+    CT__STREAM_FIELDS(s, gp, of_model);
     for (const struct record *r = table; r < table + RECORDS; r++) {
         if (r->in > which || !has(r, gp)) continue;
         ct__stream_name(s, r->name);
-        r->pass(s, gp);
+        pass(s, r, gp);
     }
     ct__stream_name(s, "end");
     if (s->no_memory)
@@ -280,7 +276,7 @@ static void read_all(ct__stream *s, ct_gp *gp)
         while (r < end && strcmp(word, r->name) != 0) s->bad |= needed(r++, gp);
         s->bad |= r == end || (!r->optional && !has(r, gp));
         if (s->bad || (r->pass == factor && !ct__comm_is_one(gp->options.comm))) break;
-        r++->pass(s, gp);
+        pass(s, r++, gp);
     }
     for (; r < end && !s->bad; r++) s->bad = needed(r, gp);
     free(word);
@@ -288,17 +284,18 @@ static void read_all(ct__stream *s, ct_gp *gp)
 
 ct_gp *ct__records_read(ct__stream *s, const char *path, ct_comm *comm)
 {
-    ct_dtype dtype = CT_F64;
-    int64_t n = 0, d = 0;
-    ct_gp_options options = { .comm = comm };
-    head(s, &dtype, &n, &d, &options);
-    if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&options, dtype), NULL, path)) return NULL;
-    const uint64_t left = ct__stream_left(s);
-    s->bad |= n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24;
-    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(s->device, comm, n, d, dtype, false), false,
-                                 "ct_gp_load: the model", "load it on a device that may hold more"))
+    ct_gp head = { .options.comm = comm };
+    CT__STREAM_FIELDS(s, &head, of_model);
+    const uint64_t n = (uint64_t)head.rows.n, d = (uint64_t)head.rows.d, left = ct__stream_left(s);
+    const ct_dtype dtype = head.rows.dtype;
+    if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&head.options, dtype), NULL, path))
         return NULL;
-    ct_gp *gp = ct__gp_blank(s->device, NULL, n, d, dtype, &options);
+    s->bad |= n > left / 4 || d > left / 24;
+    if (s->bad ||
+        ct__gp_reserve(s->device, ct__gp_bytes(s->device, comm, head.rows.n, head.rows.d, dtype, false),
+                       false, "ct_gp_load: the model", "load it on a device that may hold more"))
+        return NULL;
+    ct_gp *gp = ct__gp_blank(s->device, NULL, head.rows.n, head.rows.d, dtype, &head.options);
     if (!gp) return NULL;
     read_all(s, gp);
     if (!s->bad && gp->mean.basis)

@@ -15,6 +15,19 @@ void ct__stream_check(ct__stream *s, ct_status status)
     if (status == CT_ENOMEM) s->no_memory = true;
 }
 
+void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size)
+{
+    void *p = s->bad ? NULL : ct__gp_alloc(s->device, count, size);
+    if (!p && !s->bad) ct__stream_lacks_memory(s);
+    return p;
+}
+
+bool ct__stream_holds(ct__stream *s, uint64_t count, size_t size)
+{
+    s->bad |= s->reading && count > ct__stream_left(s) / size;
+    return !s->bad;
+}
+
 uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
 
 /* Empties `data`, all of which has been written or read. */
@@ -27,7 +40,7 @@ static void empty(ct__stream *s)
 
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
-void ct__stream_flush(ct__stream *s)
+static void flush(ct__stream *s)
 {
     if (s->to && !s->bad && ct_file_writer_write(s->to, s->data, s->at)) s->bad = true;
     empty(s);
@@ -36,7 +49,7 @@ void ct__stream_flush(ct__stream *s)
 static void write(ct__stream *s, const unsigned char *value, size_t bytes)
 {
     while (bytes) {
-        if (s->at == s->size) ct__stream_flush(s);
+        if (s->at == s->size) flush(s);
         const size_t room = s->size - s->at, some = bytes < room ? bytes : room;
         memcpy(s->data + s->at, value, some);
         s->at += some, value += some, bytes -= some;
@@ -61,15 +74,6 @@ static void read(ct__stream *s, unsigned char *value, size_t bytes)
         const size_t there = s->size - s->at, some = bytes < there ? bytes : there;
         memcpy(value, s->data + s->at, some);
         s->at += some, value += some, bytes -= some;
-    }
-}
-
-void ct__stream_skip(ct__stream *s)
-{
-    s->at = s->size;
-    while (s->left && !s->bad) {
-        refill(s);
-        s->at = s->size;
     }
 }
 
@@ -119,21 +123,14 @@ int ct__stream_small(ct__stream *s, int value, int limit)
 
 void ct__stream_text(ct__stream *s, char **value)
 {
-    int length = ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
-    if (s->bad) return;
-    if (s->reading) {
-        s->bad = (uint64_t)length > ct__stream_left(s);
-        if (s->bad) return;
-        char *fresh = ct__gp_alloc(s->device, (uint64_t)length + 1, 1);
-        if (!fresh) {
-            ct__stream_lacks_memory(s);
-            return;
-        }
-        free(*value);
-        *value = fresh;
-    }
-    ct__stream_bytes(s, *value, (size_t)length);
-    if (s->reading && memchr(*value, 0, (size_t)length)) s->bad = true;
+    const uint64_t length = (uint64_t)ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
+    if (!ct__stream_holds(s, length, 1)) return;
+    char *text = s->reading ? ct__stream_alloc(s, length + 1, 1) : *value;
+    ct__stream_bytes(s, text, (size_t)length);
+    if (!s->reading || !text) return;
+    s->bad |= memchr(text, 0, (size_t)length) != NULL;
+    free(*value);
+    *value = text;
 }
 
 void ct__stream_name(ct__stream *s, const char *text)
@@ -141,10 +138,29 @@ void ct__stream_name(ct__stream *s, const char *text)
     ct__stream_text(s, &(char *){ (char *)(uintptr_t)text });
 }
 
+/* Skips the bytes before the seal. */
+static void skip(ct__stream *s)
+{
+    s->bad = s->broken;
+    s->at = s->size;
+    while (s->left && !s->bad) {
+        refill(s);
+        s->at = s->size;
+    }
+    s->left += CT__STREAM_SEAL;
+}
+
 void ct__stream_seal(ct__stream *s)
 {
     const uint64_t crc = s->bad ? 0 : ct__stream_crc(s);
     uint64_t seal = crc;
     ct__stream_numbers(s, &seal, 1, sizeof seal);
-    if (seal != crc) s->bad = true;
+    s->bad |= seal != crc;
+}
+
+void ct__stream_end(ct__stream *s)
+{
+    if (s->reading) skip(s);
+    ct__stream_seal(s);
+    if (!s->reading) flush(s);
 }

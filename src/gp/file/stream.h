@@ -6,7 +6,7 @@
 
 enum { CT__STREAM_TEXT = 1 << 20 }; /* bytes of the longest text */
 
-enum { CT__STREAM_BUFFER = 1 << 18 };
+enum { CT__STREAM_BUFFER = 1 << 18, CT__STREAM_SEAL = 8 };
 
 /* `data` is a buffer of `size` bytes. When writing, a full buffer is written to `to`, if that is not NULL.
  * When reading, a used buffer is refilled from the `left` bytes of `from`. `bad` is set by the first fault;
@@ -24,6 +24,10 @@ typedef struct ct__stream {
 } ct__stream;
 
 void ct__stream_lacks_memory(ct__stream *s);
+/* Zeroed memory for malloc's free; NULL if the stream is bad or memory ran out. */
+void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size);
+/* Whether the stream is good and may still hold `count` items of that many bytes. */
+bool ct__stream_holds(ct__stream *s, uint64_t count, size_t size);
 /* Makes the stream bad for a status other than CT_OK. */
 void ct__stream_check(ct__stream *s, ct_status status);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);
@@ -41,10 +45,10 @@ void ct__stream_reals(ct__stream *s, double *value, int64_t count, bool positive
 uint64_t ct__stream_crc(const ct__stream *s);
 /* Writes it as u64; or reads it, `bad` if it differs. */
 void ct__stream_seal(ct__stream *s);
-/* Writes `data` to the file. */
-void ct__stream_flush(ct__stream *s);
-/* The number of bytes still to be read; skips them. */
+/* Writes the seal at the end of a file; or skips what is left and reads it: `bad` only tells then whether it
+ * differs, or the file cannot be read. */
+void ct__stream_end(ct__stream *s);
+/* The number of bytes still to be read before the seal. */
 uint64_t ct__stream_left(const ct__stream *s);
-void ct__stream_skip(ct__stream *s);
 
 #endif

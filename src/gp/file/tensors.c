@@ -29,23 +29,14 @@ static void write(ct__stream *s, const ct_tensor *t, void *host)
     ct__stream_numbers(s, host, count, size);
 }
 
-/* Whether the file can still hold `count` numbers. */
-static bool enough(ct__stream *s, uint64_t count, size_t size)
-{
-    if (s->reading && count > ct__stream_left(s) / size) s->bad = true;
-    return !s->bad;
-}
-
 void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape)
 {
     const uint64_t count = (uint64_t)ct_shape_count(shape);
-    if (!enough(s, count, ct_dtype_size(dtype))) return;
-    void *host = ct__gp_alloc(s->device, count, ct_dtype_size(dtype));
-    if (!host)
-        ct__stream_lacks_memory(s);
-    else if (s->reading)
+    if (!ct__stream_holds(s, count, ct_dtype_size(dtype))) return;
+    void *host = ct__stream_alloc(s, count, ct_dtype_size(dtype));
+    if (host && s->reading)
         *t = read(s, dtype, shape, host);
-    else
+    else if (host)
         write(s, *t, host);
     free(host);
 }
@@ -62,19 +53,20 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L,
     }
 }
 
-/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `room` holds that many
+/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `workspace` holds that many
  * full rows. */
-static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *room, void *host)
+static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *workspace,
+                       void *host)
 {
     const int64_t n = L->n, size = (int64_t)ct_dtype_size(gp->rows.dtype);
     const bool writes = ct_comm_rank(gp->options.comm) == 0;
     for (int64_t first = 0, end; first < n && ct_call_ok(c); first = end) {
         end = first + L->unit < n ? first + L->unit : n;
         const int64_t count = (end - first) * end;
-        ct_tensor *rows = writes ? ct_tensor_slice(room, 0, 0, count, 1) : NULL;
-        L->in->rows(
-            c, L, first,
-            ct_view_reshape(ct_view_slice(ct_view_of(room), 0, 0, count, 1), ct_shape2(end - first, end)));
+        ct_tensor *rows = writes ? ct_tensor_slice(workspace, 0, 0, count, 1) : NULL;
+        L->in->rows(c, L, first,
+                    ct_view_reshape(ct_view_slice(ct_view_of(workspace), 0, 0, count, 1),
+                                    ct_shape2(end - first, end)));
         if (writes && (!rows || ct_read(rows, host, (size_t)(count * size)))) s->bad = true;
         for (int64_t i = first; i < end && writes && !s->bad; i++)
             ct__stream_numbers(s, (char *)host + (i - first) * end * size, (size_t)i + 1, (size_t)size);
@@ -88,29 +80,26 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
     const uint64_t n = (uint64_t)gp->rows.n;
     const ct__grid grid = ct__gp_grid(gp);
     const uint64_t rows = grid.comm ? (uint64_t)grid.b : 1;
-    if (!enough(s, n * (n + 1) / 2, size)) return;
+    if (!ct__stream_holds(s, n * (n + 1) / 2, size)) return;
     if (s->reading) gp->factor.L = ct_zeros(s->device, gp->rows.dtype, ct__packed_shape(gp->rows.n));
-    ct_tensor *room = s->reading ? NULL : ct_empty(s->device, gp->rows.dtype, ct_shape1((int64_t)(rows * n)));
+    ct_tensor *workspace =
+        s->reading ? NULL : ct_empty(s->device, gp->rows.dtype, ct_shape1((int64_t)(rows * n)));
     const bool writes = ct_comm_rank(grid.comm) == 0;
     void *host = ct__gp_alloc(s->device, writes ? rows * n : 1, size);
-    if (host && gp->factor.L && (room || s->reading)) {
+    if (host && gp->factor.L && (workspace || s->reading)) {
         ct_tape_reset(gp->tape);
         ct_call *c = ct_scope_open(gp->tape, "the factor's rows");
         const ct__factor L = ct__gp_factor_of(gp);
         if (s->reading)
             read_rows(s, gp, c, &L, host);
         else
-            write_rows(s, gp, c, &L, room, host);
+            write_rows(s, gp, c, &L, workspace, host);
         ct_scope_close(c);
-        if (!s->bad && ct_tape_status(gp->tape)) {
-            ct_device_fail(s->device, ct_tape_status(gp->tape), "%.400s", ct_tape_reason(gp->tape));
-            s->bad = true;
-            s->no_memory = ct_tape_status(gp->tape) == CT_ENOMEM;
-        }
+        if (!s->bad && ct_tape_status(gp->tape)) ct__stream_check(s, ct__gp_tape_failed(gp, "the factor"));
         ct_tape_reset(gp->tape);
     } else {
         ct__stream_lacks_memory(s);
     }
     free(host);
-    ct_release(room);
+    ct_release(workspace);
 }

@@ -2,7 +2,7 @@
 #ifndef CT_GP_CHECKPOINT_H
 #define CT_GP_CHECKPOINT_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/fit.h>
 #include <cotangent/io.h>
 
 /* One evaluation. The members up to z are its key. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cotangent/gp/loo.h>
+
 #include "candidates.h"
 #include "fit.h"
 #include "gp/data/rows.h"

@@ -1,5 +1,5 @@
 /* The ways in which a fit can end. */
-#include <cotangent/gp.h>
+#include <cotangent/gp/fit.h>
 
 bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= CT_FIT_FIXED; }
 

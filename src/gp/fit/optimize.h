@@ -2,7 +2,7 @@
 #ifndef CT_GP_OPTIMIZE_H
 #define CT_GP_OPTIMIZE_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/fit.h>
 
 typedef struct ct__search {
     int n, max_evaluations;

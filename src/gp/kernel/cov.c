@@ -2,7 +2,7 @@
  * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
  *
  * One primitive in each direction computes entries and derivatives tile by tile and stores neither distances
- * nor ∂K. k is symmetric, so z̄ is the x̄ of the transposed problem. With two inputs, theta and X, the matrix
+ * nor ∂K. k is symmetric, so z̄ is x̄ with X and Z exchanged. With two inputs, theta and X, the matrix
  * is K(X, X). */
 #include "cov_call.h"
 #include "cov_compose.h"

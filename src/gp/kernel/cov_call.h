@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 #include <cotangent/op.h>
 
 /* A call of `op` with a kernel's program as attribute; a poisoned handle if the kernel cannot be used. */
@@ -23,8 +23,8 @@ static inline void ct__cov_extra(const ct_cov_program *attribute, void *extra, s
 bool ct__cov_accepts(ct_call *c, int sets);
 /* The dimensions of the batch, followed by those of a member. */
 ct_shape ct__in_batch(ct_shape batch, ct_shape member);
-/* Up to this number of rows it is faster to give each of several problems one thread than to run all threads
- * on one problem after the other. */
+/* Up to this number of rows it is faster to give each batch member one thread than to run all threads on one
+ * member after the other. */
 enum { CT__SMALL = 1000 };
 
 /* The value of an op with a program as attribute, in differentiable ops. A missing input has no tape. */

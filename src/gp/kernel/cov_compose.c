@@ -58,30 +58,22 @@ static ct_var scaled(const request *q, const ct_cov_node *n, ct_var X)
     return ct_div(active, ct_unsqueeze(lengthscale, -2));
 }
 
-/* s of CT_SINE: Σ_d sin²(π (x_d - z_d)/p) / l_d² */
-static ct_var sines(const request *q, const ct_cov_node *n, ct_var Z)
+/* Column x of CT_SINE: sin²(π (x_d - z_d)/p) / l_d², and of CT_DIFFER: [x_d ≠ z_d] / l_d, for z a row. */
+static ct_var column_part(const request *q, const ct_cov_node *n, ct_var x, ct_var z, ct_var lengthscale)
 {
-    const int32_t *dims = ct_cov_dims(q->program) + n->dims;
-    ct_var s = { NULL, 0, 0 }, period = parameter(q, n->extra);
-    for (int32_t k = 0; k < n->n_dims; k++) {
-        ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, -1, dims[k], dims[k] + 1, 1);
-        ct_var angle = ct_div(ct_scale(ct_sub(x, ct_t(z)), CT__PI), period);
-        ct_var part = ct_square(ct_div(ct_sin(angle), parameter(q, n->lengthscale + (n->ard ? k : 0))));
-        s = k ? ct_add(s, part) : part;
-    }
-    return s;
+    if (n->geometry == CT_DIFFER) return ct_div(ct_add(ct_less(x, z), ct_less(z, x)), lengthscale);
+    ct_var angle = ct_div(ct_scale(ct_sub(x, z), CT__PI), parameter(q, n->extra));
+    return ct_square(ct_div(ct_sin(angle), lengthscale));
 }
 
-/* s of CT_DIFFER: Σ_d [x_d ≠ z_d] / l_d */
-static ct_var differences(const request *q, const ct_cov_node *n, ct_var Z)
+/* s of CT_SINE and CT_DIFFER, a sum over the columns. */
+static ct_var sum_of_columns(const request *q, const ct_cov_node *n, ct_var Z)
 {
     const int32_t *dims = ct_cov_dims(q->program) + n->dims;
     ct_var s = { NULL, 0, 0 };
     for (int32_t k = 0; k < n->n_dims; k++) {
-        ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1),
-               z = ct_t(ct_slice(Z, -1, dims[k], dims[k] + 1, 1)),
-               differ = ct_add(ct_less(x, z), ct_less(z, x)),
-               part = ct_div(differ, parameter(q, n->lengthscale + (n->ard ? k : 0)));
+        ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, -1, dims[k], dims[k] + 1, 1),
+               part = column_part(q, n, x, ct_t(z), parameter(q, n->lengthscale + (n->ard ? k : 0)));
         s = k ? ct_add(s, part) : part;
     }
     return s;
@@ -98,8 +90,10 @@ static ct_var one_hot(const request *q, const ct_cov_node *n, ct_var X)
     return ct_add(ct_shift(ct_neg(differ), 1), ct_sub(code, code)); /* NaN if the code is not finite */
 }
 
-/* B[c, c'] = E B Eᵀ for one-hot rows E, B = W Wᵀ + diag κ. Codes that are no level, with u = 1 - Σ_l e_l, add
- * u uᵀ tr(B)/levels. */
+/* u = 1 - Σ_l e_l: 1 for the rows of a code that is no level. */
+static ct_var no_level(ct_var E) { return ct_shift(ct_neg(ct_sum(E, -1, true)), 1); }
+
+/* B[c, c'] = E B Eᵀ for one-hot rows E, B = W Wᵀ + diag κ. Codes that are no level add u uᵀ tr(B)/levels. */
 static ct_var index_value(const request *q, const ct_cov_node *n)
 {
     const int32_t of_W = n->levels * n->degree, kappa_at = n->extra + of_W;
@@ -109,12 +103,11 @@ static ct_var index_value(const request *q, const ct_cov_node *n)
     ct_var W = ct_reshape(ct_slice(q->theta, -1, n->extra, kappa_at, 1), shape),
            kappa = ct_slice(q->theta, -1, kappa_at, kappa_at + n->levels, 1),
            variance = ct_add(ct_sum(ct_square(W), -1, false), kappa), average = ct_mean(variance, -1, true);
-    ct_var E = one_hot(q, n, q->X), u = ct_shift(ct_neg(ct_sum(E, -1, true)), 1);
+    ct_var E = one_hot(q, n, q->X), u = no_level(E);
     if (q->diagonal)
         return ct_add(ct_sum(ct_mul(E, ct_unsqueeze(variance, -2)), -1, false),
                       ct_mul(ct_squeeze(ct_square(u), -1), average));
-    ct_var F = q->Z.tape ? one_hot(q, n, q->Z) : E,
-           v = q->Z.tape ? ct_shift(ct_neg(ct_sum(F, -1, true)), 1) : u,
+    ct_var F = q->Z.tape ? one_hot(q, n, q->Z) : E, v = q->Z.tape ? no_level(F) : u,
            B = ct_add_diag(ct_matmul(W, ct_t(W)), kappa);
     return ct_add(ct_matmul(ct_matmul(E, B), ct_t(F)),
                   ct_mul(ct_matmul(u, ct_t(v)), ct_unsqueeze(average, -1)));
@@ -185,8 +178,7 @@ static ct_var profile(const request *q, const ct_cov_node *n)
     const ct_var Z = q->Z.tape ? q->Z : q->X;
     if (q->diagonal && n->geometry != CT_DOT) return number(q, 1);
     if (q->diagonal) return profile_at(q, n, ct_sum(ct_square(scaled(q, n, q->X)), -1, false));
-    if (n->geometry == CT_SINE) return profile_at(q, n, sines(q, n, Z));
-    if (n->geometry == CT_DIFFER) return profile_at(q, n, differences(q, n, Z));
+    if (n->geometry == CT_SINE || n->geometry == CT_DIFFER) return profile_at(q, n, sum_of_columns(q, n, Z));
     ct_var x = scaled(q, n, q->X), z = scaled(q, n, Z);
     return profile_at(q, n, n->geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z));
 }

@@ -2,7 +2,7 @@
 #ifndef CT_GP_COV_COMPOSE_H
 #define CT_GP_COV_COMPOSE_H
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 /* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes`, profiles of a
  * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else by

@@ -134,25 +134,23 @@ static ct_status set_dims(ct_kernel *k, const int *dims, int n)
                 return ct__kernel_refuse(k, CT_EINVAL, "active dimensions: column %d twice", dims[i]);
     }
     for (int i = 0; i < k->nodes; i++)
-        if (ct__kernel_looks(&k->node[i]) && !ct__kernel_dims(&k->node[i], dims, n)) return no_memory(k);
+        if (ct__kernel_reads_inputs(&k->node[i]) && !ct__kernel_dims(&k->node[i], dims, n))
+            return no_memory(k);
     return CT_OK;
 }
 
-/* list[1]: the categories; list[0]: the other columns */
-static ct_status aim(ct_kernel *k, int *const list[2], const int count[2])
+/* Gives n the columns of its kind. `list` has space for d of them. */
+static ct_status take_columns(ct_kernel *k, kernel_node *n, const ct_column *columns, int d, int *list)
 {
-    for (int i = 0; i < k->nodes; i++) {
-        kernel_node *n = &k->node[i];
-        const bool codes = ct__kernel_kinds[n->code].geometry == CT_DIFFER;
-        if (!ct__kernel_looks(n) || n->dims) continue;
-        const int most = n->code == CT_COV_INDEX ? 1 : CT__KERNEL_MAX_ACTIVE;
-        if (!count[codes] || count[codes] > most)
-            return ct__kernel_refuse(k, CT_EINVAL,
-                                     "%s without dims=: %d columns of its kind, must be 1 to %d",
-                                     ct__kernel_kinds[n->code].text, count[codes], most);
-        if (!ct__kernel_dims(n, list[codes], count[codes])) return no_memory(k);
-    }
-    return CT_OK;
+    const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    const int most = n->code == CT_COV_INDEX ? 1 : CT__KERNEL_MAX_ACTIVE;
+    int count = 0;
+    for (int j = 0; j < d; j++)
+        if ((columns[j].kind == CT_COLUMN_CATEGORY) == (kind->geometry == CT_DIFFER)) list[count++] = j;
+    if (!count || count > most)
+        return ct__kernel_refuse(k, CT_EINVAL, "%s without dims=: %d columns of its kind, must be 1 to %d",
+                                 kind->text, count, most);
+    return ct__kernel_dims(n, list, count) ? CT_OK : no_memory(k);
 }
 
 /* Gives n the levels of its column. */
@@ -169,23 +167,21 @@ static ct_status take_levels(ct_kernel *k, kernel_node *n, const ct_column *c)
     return ct__kernel_levels(n, (int)c->n_levels) ? CT_OK : no_memory(k);
 }
 
-ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d)
+ct_status ct__kernel_choose_columns(ct_kernel *k, const ct_column *columns, int64_t d)
 {
-    int count[2] = { 0 };
-    if (ct_kernel_status(k)) return ct_kernel_status(k);
-    if (!columns || k->program || d > CT__KERNEL_MAX_DIMS) return CT_OK;
-    int *room = malloc((size_t)(2 * d + 1) * sizeof *room), *const list[2] = { room, room + d };
-    if (!room) return no_memory(k);
-    for (int j = 0; j < (int)d; j++) {
-        const bool codes = columns[j].kind == CT_COLUMN_CATEGORY;
-        list[codes][count[codes]++] = j;
+    ct_status s = ct_kernel_status(k);
+    if (s || !columns || k->program || d > CT__KERNEL_MAX_DIMS) return s;
+    bool categories = false;
+    int *list = malloc((size_t)(d + 1) * sizeof *list);
+    if (!list) return no_memory(k);
+    for (int64_t j = 0; j < d; j++) categories = categories || columns[j].kind == CT_COLUMN_CATEGORY;
+    for (kernel_node *n = k->node, *end = n + k->nodes; n < end && !s; n++) {
+        if (categories && ct__kernel_reads_inputs(n) && !n->dims)
+            s = take_columns(k, n, columns, (int)d, list);
+        if (!s && n->code == CT_COV_INDEX && n->dims && n->dims[0] < d)
+            s = take_levels(k, n, &columns[n->dims[0]]);
     }
-    ct_status s = count[1] ? aim(k, list, count) : CT_OK;
-    free(room);
-    for (int i = 0; i < k->nodes && !s; i++) {
-        kernel_node *n = &k->node[i];
-        if (n->code == CT_COV_INDEX && n->dims && n->dims[0] < d) s = take_levels(k, n, &columns[n->dims[0]]);
-    }
+    free(list);
     return s;
 }
 

@@ -7,13 +7,18 @@
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
+const kernel_node *ct__kernel_node_of(const ct_kernel *k, int64_t *i)
+{
+    if (!k || *i < 0) return NULL;
+    for (const kernel_node *n = k->node, *end = n + k->nodes; n < end; *i -= n++->n_param)
+        if (*i < n->n_param) return n;
+    return NULL;
+}
+
 static ct_param *param_at(const ct_kernel *k, int64_t i)
 {
-    for (int j = 0; k && i >= 0 && j < k->nodes; j++) {
-        if (i < k->node[j].n_param) return &k->node[j].param[i];
-        i -= k->node[j].n_param;
-    }
-    return NULL;
+    const kernel_node *n = ct__kernel_node_of(k, &i);
+    return n ? &n->param[i] : NULL;
 }
 
 int64_t ct_kernel_params(const ct_kernel *k)
@@ -40,17 +45,8 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!p || !param)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel parameter %lld: there are %lld", (long long)i,
                                  (long long)ct_kernel_params(k));
-    if (!ct__param_valid(p, param->value))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is%s finite", p->name, param->value,
-                                 p->any_sign ? "" : " positive and");
-    if (!(param->lower >= 0 || p->any_sign) || !(param->lower <= param->value) ||
-        !(param->value <= param->upper))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: its bounds [%g, %g] must hold it%s", p->name,
-                                 param->value, param->lower, param->upper,
-                                 p->any_sign ? "" : ", the lower at least 0");
-    if (!ct__prior_valid(&param->prior, !p->any_sign))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g", p->name,
-                                 (int)param->prior.kind, param->prior.a, param->prior.b);
+    const char *fault = ct__param_fault(p, param);
+    if (fault) return ct__kernel_refuse(k, CT_EINVAL, CT__PARAM_MESSAGE(p, param, fault));
     ct__param_set(p, param);
     return CT_OK;
 }
@@ -60,7 +56,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 /* The number of columns that n depends on. */
 static int active(const kernel_node *n, int input_dims)
 {
-    return !ct__kernel_looks(n) ? 0 : n->dims ? n->n_dims : input_dims;
+    return !ct__kernel_reads_inputs(n) ? 0 : n->dims ? n->n_dims : input_dims;
 }
 
 /* Checks the active columns; gives an ARD profile its lengthscales. */
@@ -123,10 +119,8 @@ static void set_units(const kernel_node *n, int input_dims, bool taken)
 
 typedef struct emitter {
     const kernel_node *next;
-    ct_cov_program *program;
-    ct_cov_node *nodes;
-    int32_t *dims;
-    int32_t n_nodes, n_dims;
+    ct_cov_program *program; /* n_nodes, n_dims and n_params count what it has so far */
+    int32_t *dims;           /* behind its nodes */
 } emitter;
 
 /* Appends the subtree at `next` to the program; returns its position. */
@@ -134,15 +128,16 @@ static int32_t emit(emitter *e)
 {
     const kernel_node *n = e->next++;
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    ct_cov_program *p = e->program;
     const bool index = n->code == CT_COV_INDEX;
-    const int32_t first = e->program->n_params, extra = kind->extra || index ? first + n->n_length : -1;
+    const int32_t first = p->n_params, extra = kind->extra || index ? first + n->n_length : -1;
     /* a distance without lengthscales is measured in units of the other parameter */
-    const bool in_extra = ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
+    const bool in_extra = ct__kernel_reads_inputs(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
     ct_cov_node out = { .code = (int32_t)n->code,
                         .geometry = (int32_t)kind->geometry,
                         .tail = kind->tail,
-                        .dims = ct__kernel_looks(n) ? e->n_dims : 0,
-                        .n_dims = active(n, e->program->input_dims),
+                        .dims = ct__kernel_reads_inputs(n) ? p->n_dims : 0,
+                        .n_dims = active(n, p->input_dims),
                         .lengthscale = n->n_length ? first
                                        : in_extra  ? extra
                                                    : -1,
@@ -150,12 +145,12 @@ static int32_t emit(emitter *e)
                         .extra = in_extra ? -1 : extra,
                         .degree = n->degree,
                         .levels = n->levels };
-    e->program->n_params += n->n_param;
-    for (int32_t i = 0; i < out.n_dims; i++) e->dims[e->n_dims++] = n->dims ? n->dims[i] : i;
+    p->n_params += n->n_param;
+    for (int32_t i = 0; i < out.n_dims; i++) e->dims[p->n_dims++] = n->dims ? n->dims[i] : i;
     out.left = kind->operands > 1 ? emit(e) : -1;
     out.right = kind->operands ? emit(e) : -1;
-    e->nodes[e->n_nodes] = out;
-    return e->n_nodes++;
+    ((ct_cov_node *)(void *)(p + 1))[p->n_nodes] = out;
+    return p->n_nodes++;
 }
 
 ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
@@ -183,12 +178,9 @@ ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
     size_t bytes = sizeof(ct_cov_program) + nodes * sizeof(ct_cov_node) + dims * sizeof(int32_t);
     ct_cov_program *p = calloc(1, bytes);
     if (!p) return ct__kernel_refuse(k, CT_ENOMEM, "kernel: %zu bytes, memory is exhausted", bytes);
-    *p = (ct_cov_program){
-        .bytes = (int64_t)bytes, .input_dims = columns, .n_nodes = k->nodes, .n_dims = (int32_t)dims
-    };
-    emitter e = { .next = k->node, .program = p, .nodes = (ct_cov_node *)(void *)(p + 1) };
-    e.dims = (int32_t *)(void *)(e.nodes + nodes);
-    emit(&e);
+    *p = (ct_cov_program){ .bytes = (int64_t)bytes, .input_dims = columns };
+    char *end = (char *)p + bytes;
+    emit(&(emitter){ k->node, p, (int32_t *)(void *)(end - dims * sizeof(int32_t)) });
     k->program = p;
     return CT_OK;
 }

@@ -1,18 +1,45 @@
 /* Kernels from text: recursive descent over the grammar of kernel.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scan.h"
+#include "text.h"
 
 /* -- options --------------------------------------------------------------------------------------------- */
+
+/* Passes the name here, in quotes or up to ":", "," or ")"; returns its end. */
+static const char *pass_name(ct__scan *p)
+{
+    const char *place = p->at, *end;
+    if (*place == '"') {
+        p->at = ct__scan_behind_quotes(place);
+        if (p->at == place) ct__scan_fail(p, CT_EFORMAT, place, "a quote is opened here and never closed");
+        return p->at;
+    }
+    p->at += strcspn(p->at, ":,)");
+    for (end = p->at; end > place && strchr(" \t\r\n", end[-1]);) end--;
+    return end;
+}
+
+/* Reads a column of the inputs, as a number or a name. */
+static int column(ct__scan *p)
+{
+    const char *place = ct__scan_space(p);
+    const bool number = !p->n_columns || ct__is_digit(*place);
+    const int64_t i = number ? ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column")
+                             : ct__scan_find_column(p, place, pass_name(p));
+    if (i < 0 || (p->n_columns && i >= p->n_columns)) ct__scan_no_column(p, place);
+    if (i >= CT__KERNEL_MAX_DIMS)
+        ct__scan_fail(p, CT_EFORMAT, place, "a column is at most %d", CT__KERNEL_MAX_DIMS - 1);
+    return p->status ? 0 : (int)i;
+}
 
 static void dims(ct__scan *p, kernel_node *n)
 {
     int list[CT__KERNEL_MAX_ACTIVE], count = 0;
     do {
         const char *place = ct__scan_space(p);
-        int d = ct__scan_column(p);
+        int d = column(p);
         for (int i = 0; i < count; i++)
             if (list[i] == d) ct__scan_fail(p, CT_EFORMAT, place, "column %d twice", d);
         if (count == CT__KERNEL_MAX_ACTIVE)
@@ -22,20 +49,42 @@ static void dims(ct__scan *p, kernel_node *n)
     if (!p->status && !ct__kernel_dims(n, list, count)) ct__scan_no_memory(p);
 }
 
-/* value { ":" value }; each value is a lengthscale */
+static void ard(ct__scan *p, kernel_node *n)
+{
+    (void)p;
+    n->ard = true;
+}
+
+static void degree(ct__scan *p, kernel_node *n)
+{
+    const char *place = ct__scan_space(p);
+    n->degree = ct__scan_integer(p, CT__KERNEL_MAX_DEGREE, "a degree");
+    if (n->degree < 1) ct__scan_fail(p, CT_EFORMAT, place, "a degree is at least 1");
+}
+
+/* value { ":" value }, `count` of them. */
+static void values(ct__scan *p, ct_param *param, int count)
+{
+    const char *place = ct__scan_space(p);
+    int i = 0;
+    do {
+        if (i == count) ct__scan_fail(p, CT_EFORMAT, place, "more than %d values", count);
+        if (!p->status) ct__scan_value(p, &param[i++]);
+    } while (!p->status && ct__scan_accept(p, ':'));
+    if (i < count) ct__scan_fail(p, CT_EFORMAT, place, "%d of %d values", i, count);
+}
+
+static void extra(ct__scan *p, kernel_node *n) { ct__scan_value(p, &n->param[n->n_length]); }
+
 static void lengthscales(ct__scan *p, kernel_node *n)
 {
-    int count = 0;
-    do {
-        const char *place = ct__scan_space(p);
-        if (count == CT__KERNEL_MAX_ACTIVE)
-            ct__scan_fail(p, CT_EFORMAT, place, "more than %d lengthscales", count);
-        /* capacity doubles; the surplus is cut off below */
-        if (!p->status && count >= n->n_length && !ct__kernel_lengthscales(n, 2 * n->n_length))
-            ct__scan_no_memory(p);
-        if (!p->status) ct__scan_value(p, &n->param[count++]);
-    } while (!p->status && ct__scan_accept(p, ':'));
-    if (!p->status && n->n_length != count && !ct__kernel_lengthscales(n, count)) ct__scan_no_memory(p);
+    int count = 1;
+    for (const char *c = ct__scan_space(p); *c && *c != ',' && *c != ')'; c++) count += *c == ':';
+    if (count > CT__KERNEL_MAX_ACTIVE)
+        ct__scan_fail(p, CT_EFORMAT, p->at, "more than %d lengthscales", CT__KERNEL_MAX_ACTIVE);
+    else if (count != n->n_length && !ct__kernel_lengthscales(n, count))
+        ct__scan_no_memory(p);
+    values(p, n->param, count);
 }
 
 /* The rank or the levels of an index, which must precede its values. */
@@ -54,81 +103,81 @@ static void index_size(ct__scan *p, kernel_node *n, bool rank)
     if (!ct__kernel_levels(n, rank ? n->levels : size)) ct__scan_no_memory(p);
 }
 
-/* All values of an index's W or κ. */
-static void index_values(ct__scan *p, kernel_node *n, bool W)
+static void rank(ct__scan *p, kernel_node *n) { index_size(p, n, true); }
+static void levels(ct__scan *p, kernel_node *n) { index_size(p, n, false); }
+
+static void index_values(ct__scan *p, kernel_node *n, int first, int count)
 {
-    const int of_W = n->levels * n->degree, count = W ? of_W : n->levels;
-    const char *place = ct__scan_space(p);
-    int i = 0;
-    if (!count) ct__scan_fail(p, CT_EFORMAT, place, "levels= comes before w= and kappa=");
-    do {
-        if (i == count) ct__scan_fail(p, CT_EFORMAT, place, "more than %d values", count);
-        if (!p->status) ct__scan_value(p, &n->param[W ? i++ : of_W + i++]);
-    } while (!p->status && ct__scan_accept(p, ':'));
-    if (i < count) ct__scan_fail(p, CT_EFORMAT, place, "%d of %d values", i, count);
+    if (!count) ct__scan_fail(p, CT_EFORMAT, ct__scan_space(p), "levels= comes before w= and kappa=");
+    values(p, n->param + first, count);
 }
 
-/* False: an index has no such option. */
-static bool index_option(ct__scan *p, kernel_node *n, const char *word)
+static void w(ct__scan *p, kernel_node *n) { index_values(p, n, 0, n->levels * n->degree); }
+static void kappa(ct__scan *p, kernel_node *n) { index_values(p, n, n->levels * n->degree, n->levels); }
+
+/* Which kernels take an option. */
+enum { LENGTHS = 1, COLUMNS = 2, OF_DEGREE = 4, OF_LEVELS = 8, EXTRA = 16 };
+
+static unsigned takes(const kernel_node *n)
 {
-    const bool rank = !strcmp(word, "rank"), W = !strcmp(word, "w");
-    if (!rank && !W && strcmp(word, "levels") && strcmp(word, "kappa")) return false;
-    ct__scan_expect(p, '=');
-    if (rank || *word == 'l')
-        index_size(p, n, rank);
-    else
-        index_values(p, n, W);
-    return true;
+    const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    const bool index = n->code == CT_COV_INDEX;
+    return (kind->lengthscales ? LENGTHS : 0u) | (ct__kernel_reads_inputs(n) ? COLUMNS : 0u) |
+           (index          ? OF_LEVELS
+            : kind->degree ? OF_DEGREE
+                           : 0u) |
+           (kind->extra ? EXTRA : 0u);
+}
+
+static const struct option {
+    const char *word; /* NULL: the name of the extra parameter */
+    const char *sign; /* "=" if a value follows */
+    unsigned taken;
+    void (*read)(ct__scan *p, kernel_node *n);
+} table[] = {
+    { "ard", "", LENGTHS, ard },          { "lengthscale", "=", LENGTHS, lengthscales },
+    { "dims", "=", COLUMNS, dims },       { "rank", "=", OF_LEVELS, rank },
+    { "levels", "=", OF_LEVELS, levels }, { "w", "=", OF_LEVELS, w },
+    { "kappa", "=", OF_LEVELS, kappa },   { "degree", "=", OF_DEGREE, degree },
+    { NULL, "=", EXTRA, extra },
+};
+enum { OPTIONS = sizeof table / sizeof *table };
+
+static const char *word_of(const struct option *o, const kernel_node *n)
+{
+    return o->word ? o->word : ct__kernel_kinds[n->code].extra;
+}
+
+static void no_option(ct__scan *p, const kernel_node *n, const char *place, const char *word)
+{
+    char list[160];
+    ct__text t = { list, sizeof list, 0 };
+    if (!ct__kernel_reads_inputs(n)) ct__text_add(&t, "a number or ");
+    for (const struct option *o = table; o < table + OPTIONS; o++)
+        if (takes(n) & o->taken)
+            ct__text_add(&t, "%s%s%s", t.length && ct__kernel_reads_inputs(n) ? ", " : "", word_of(o, n),
+                         o->sign);
+    ct__scan_fail(p, CT_EFORMAT, place, "%s%s%s; %s takes %s", *word ? "no option \"" : "expected an option",
+                  word, *word ? "\"" : "", ct__kernel_kinds[n->code].text, list);
 }
 
 static void option(ct__scan *p, kernel_node *n)
 {
-    const bool index = n->code == CT_COV_INDEX;
-    const kernel_kind *kind = &ct__kernel_kinds[n->code];
     char word[32];
     ct__scan_space(p);
-    bool variance = kind->extra && !strcmp(kind->extra, "variance");
-    if (variance && (*p->at == '.' || ct__is_digit(*p->at))) {
-        ct__scan_value(p, n->param);
+    if (!ct__kernel_reads_inputs(n) && (*p->at == '.' || ct__is_digit(*p->at))) {
+        extra(p, n);
         return;
     }
     const char *place = ct__scan_name(p, word);
-    if (!strcmp(word, "ard") && kind->lengthscales) {
-        n->ard = true;
+    const struct option *o = table, *end = table + OPTIONS;
+    while (o < end && !((takes(n) & o->taken) && !strcmp(word, word_of(o, n)))) o++;
+    if (o == end) {
+        no_option(p, n, place, word);
         return;
     }
-    if (index && index_option(p, n, word)) return;
-    bool is_dims = !strcmp(word, "dims") && ct__kernel_looks(n);
-    bool is_degree = !strcmp(word, "degree") && kind->degree && !index;
-    bool is_length = !strcmp(word, "lengthscale") && kind->lengthscales;
-    bool is_extra = kind->extra && !strcmp(word, kind->extra);
-    if (!is_dims && !is_degree && !is_length && !is_extra) {
-        const bool looks = ct__kernel_looks(n);
-        ct__scan_fail(p, CT_EFORMAT, place, "%s%s%s; %s takes%s%s%s%s%s%s",
-                      *word ? "no option \"" : "expected an option", word, *word ? "\"" : "", kind->text,
-                      kind->lengthscales ? " ard, lengthscale=" : "",
-                      looks ? kind->lengthscales ? ", dims=" : " dims=" : "",
-                      index          ? ", rank=, levels=, w=, kappa="
-                      : kind->degree ? ", degree="
-                                     : "",
-                      !kind->extra ? ""
-                      : looks      ? ", "
-                                   : " a number or ",
-                      kind->extra ? kind->extra : "", kind->extra ? "=" : "");
-        return;
-    }
-    ct__scan_expect(p, '=');
-    if (is_dims) {
-        dims(p, n);
-    } else if (is_length) {
-        lengthscales(p, n);
-    } else if (is_degree) {
-        place = ct__scan_space(p);
-        n->degree = ct__scan_integer(p, CT__KERNEL_MAX_DEGREE, "a degree");
-        if (n->degree < 1) ct__scan_fail(p, CT_EFORMAT, place, "a degree is at least 1");
-    } else {
-        ct__scan_value(p, &n->param[n->n_length]);
-    }
+    if (*o->sign) ct__scan_expect(p, '=');
+    o->read(p, n);
 }
 
 static void options(ct__scan *p, kernel_node *n)
@@ -137,14 +186,13 @@ static void options(ct__scan *p, kernel_node *n)
     do option(p, n);
     while (!p->status && ct__scan_accept(p, ','));
     if (!p->status) ct__scan_expect(p, ')');
-    if (n->code == CT_COV_INDEX && ct__kernel_levels_fault(n->levels, n->degree))
-        ct__scan_fail(p, CT_EFORMAT, place, "%s", ct__kernel_levels_fault(n->levels, n->degree));
+    const char *fault = n->code == CT_COV_INDEX ? ct__kernel_levels_fault(n->levels, n->degree) : NULL;
+    if (fault) ct__scan_fail(p, CT_EFORMAT, place, "%s", fault);
     if (n->code == CT_COV_INDEX && n->n_dims > 1)
         ct__scan_fail(p, CT_EFORMAT, place, "index reads one column, not %d", n->n_dims);
-    if (p->status || n->n_length <= 1) return;
-    if (!n->ard)
+    if (n->n_length > 1 && !n->ard)
         ct__scan_fail(p, CT_EFORMAT, place, "%d lengthscales need ard", n->n_length);
-    else if (n->dims && n->n_dims != n->n_length)
+    if (n->n_length > 1 && n->dims && n->n_dims != n->n_length)
         ct__scan_fail(p, CT_EFORMAT, place, "%d lengthscales for %d columns", n->n_length, n->n_dims);
 }
 
@@ -164,11 +212,10 @@ static kernel_node *insert(ct__scan *p, int at, ct_cov_code code, const char *pl
 
 static void unknown_kernel(ct__scan *p, const char *place, const char *word)
 {
-    char known[160] = "";
-    size_t n = 0;
-    for (int code = 0; code <= CT_COV_SCALE && n < sizeof known; code++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", code ? ", " : "",
-                              ct__kernel_kinds[code].text);
+    char known[160];
+    ct__text t = { known, sizeof known, 0 };
+    for (int code = 0; code <= CT_COV_SCALE; code++)
+        ct__text_add(&t, "%s%s", code ? ", " : "", ct__kernel_kinds[code].text);
     if (*word)
         ct__scan_fail(p, CT_EFORMAT, place, "no kernel \"%s\"; there are %s", word, known);
     else
@@ -230,6 +277,15 @@ static void sum(ct__scan *p)
     }
 }
 
+/* Sets the kernel's message, to three lines if the text is at fault. Returns the status. */
+static ct_status describe(const ct__scan *p)
+{
+    char text[512];
+    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
+    ct__scan_message(p, "kernel", text, sizeof text);
+    return ct__kernel_refuse(p->kernel, p->status, "%s", text);
+}
+
 ct_kernel *ct_kernel_parse(const char *text) { return ct_kernel_parse_named(text, NULL, 0); }
 
 ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int64_t n)
@@ -240,5 +296,5 @@ ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int
     ct__scan p = { .kernel = k, .columns = columns, .n_columns = columns ? n : 0, .text = text, .at = text };
     sum(&p);
     if (*ct__scan_space(&p)) ct__scan_fail(&p, CT_EFORMAT, p.at, "expected \"+\", \"*\" or the end");
-    return ct__kernel_changed(k, p.status ? ct__scan_describe(&p) : CT_OK);
+    return ct__kernel_changed(k, p.status ? describe(&p) : CT_OK);
 }

@@ -1,80 +1,61 @@
 /* Kernels to text that kernel_parse.c reads back as the same tree. */
 #include "kernel_tree.h"
+#include "text.h"
 
 #include <cotangent/io.h>
 
-#include <stdio.h>
-
-typedef struct printer {
-    char *buffer;
-    size_t size, length;
-    bool values;
-} printer;
-
-static CT_PRINTF(2, 3) void put(printer *p, const char *format, ...)
-{
-    size_t room = p->length < p->size ? p->size - p->length : 0;
-    va_list args;
-    va_start(args, format);
-    p->length += (size_t)vsnprintf(room ? p->buffer + p->length : NULL, room, format, args);
-    va_end(args);
-}
-
-static void put_term(printer *p, const kernel_node *n)
+/* One value, the first of a list with the list's name. */
+static void add_value(ct__text *t, const kernel_node *n, int i, const char *separator)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
-    const char *separator = "(";
-    put(p, "%s", kind->text);
-    if (n->ard) {
-        put(p, "(ard");
-        separator = ", ";
-    }
-    for (int i = 0; i < n->n_dims; i++) {
-        put(p, "%s%s%d", i ? ":" : separator, i ? "" : "dims=", n->dims[i]);
-        separator = ", ";
-    }
-    const bool index = n->code == CT_COV_INDEX;
-    if (kind->degree) {
-        put(p, "%s%s=%d", separator, index ? "rank" : "degree", n->degree);
-        separator = ", ";
-    }
-    if (n->levels) put(p, ", levels=%d", n->levels);
-    for (int i = 0; p->values && i < n->n_param; i++) {
-        /* only the first value of a list is named */
-        const bool length = i < n->n_length, first = !i || i == (index ? n->levels * n->degree : n->n_length);
-        const char *list = !index ? length ? "lengthscale" : kind->extra : i ? "kappa" : "w";
-        char number[CT_NUMBER_TEXT];
-        ct_number_write(n->param[i].value, 0, number);
-        put(p, "%s", first ? separator : ":");
-        if (first && ct__kernel_looks(n)) put(p, "%s=", list);
-        put(p, "%s%s", number, n->param[i].fixed ? "!" : "");
-        separator = ", ";
-    }
-    if (*separator == ',') put(p, ")");
+    const bool index = n->code == CT_COV_INDEX,
+               first = !i || i == (index ? n->levels * n->degree : n->n_length);
+    const char *list = index ? (i ? "kappa" : "w") : i < n->n_length ? "lengthscale" : kind->extra;
+    char number[CT_NUMBER_TEXT];
+    ct_number_write(n->param[i].value, 0, number);
+    ct__text_add(t, "%s", first ? separator : ":");
+    if (first && ct__kernel_reads_inputs(n)) ct__text_add(t, "%s=", list);
+    ct__text_add(t, "%s%s", number, n->param[i].fixed ? "!" : "");
 }
 
-static void put_tree(printer *p, const kernel_node *n, bool parentheses)
+static void add_term(ct__text *t, const kernel_node *n, bool values)
+{
+    const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    ct__text_add(t, "%s", kind->text);
+    const size_t bare = t->length;
+    if (n->ard) ct__text_add(t, "(ard");
+    for (int i = 0; i < n->n_dims; i++)
+        ct__text_add(t, "%s%s%d", i ? ":" : t->length > bare ? ", " : "(", i ? "" : "dims=", n->dims[i]);
+    if (kind->degree)
+        ct__text_add(t, "%s%s=%d", t->length > bare ? ", " : "(", n->code == CT_COV_INDEX ? "rank" : "degree",
+                     n->degree);
+    if (n->levels) ct__text_add(t, ", levels=%d", n->levels);
+    for (int i = 0; i < n->n_param && values; i++) add_value(t, n, i, t->length > bare ? ", " : "(");
+    if (t->length > bare) ct__text_add(t, ")");
+}
+
+static void add_tree(ct__text *t, const kernel_node *n, bool values, bool parentheses)
 {
     const bool product = n->code == CT_COV_PRODUCT;
     const int operands = ct__kernel_kinds[n->code].operands;
-    if (parentheses) put(p, "(");
+    if (parentheses) ct__text_add(t, "(");
     if (operands < 2)
-        put_term(p, n);
+        add_term(t, n, values);
     else
-        put_tree(p, n + 1, product && (n[1].code == CT_COV_SUM || n[1].code == CT_COV_SCALE));
+        add_tree(t, n + 1, values, product && (n[1].code == CT_COV_SUM || n[1].code == CT_COV_SCALE));
     if (operands) {
         const kernel_node *b = ct__kernel_right(n);
         bool inner = b->code == CT_COV_SUM || (product && ct__kernel_kinds[b->code].operands);
-        put(p, n->code == CT_COV_SUM ? " + " : " * ");
-        put_tree(p, b, inner);
+        ct__text_add(t, n->code == CT_COV_SUM ? " + " : " * ");
+        add_tree(t, b, values, inner);
     }
-    if (parentheses) put(p, ")");
+    if (parentheses) ct__text_add(t, ")");
 }
 
 size_t ct_kernel_print(const ct_kernel *k, bool values, char *buffer, size_t size)
 {
-    printer p = { .buffer = buffer, .size = buffer ? size : 0, .values = values };
-    if (p.size) buffer[0] = 0;
-    if (k && k->nodes) put_tree(&p, k->node, false);
-    return p.length;
+    ct__text t = { buffer, buffer ? size : 0, 0 };
+    if (t.size) buffer[0] = 0;
+    if (k && k->nodes) add_tree(&t, k->node, values, false);
+    return t.length;
 }

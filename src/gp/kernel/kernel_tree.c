@@ -1,5 +1,6 @@
 /* Kernel trees and their object: nodes, names of parameters, errors. */
 #include "kernel_tree.h"
+#include "prior.h"
 
 #include <locale.h>
 #include <math.h>
@@ -38,34 +39,35 @@ kernel_node *ct__kernel_room(ct_kernel *k, int at, int count)
     return node + at;
 }
 
+/* Gives n `count` parameters; new ones have no values yet. */
+static bool resize(kernel_node *n, int count)
+{
+    ct_param *param = realloc(n->param, ((size_t)count + 1) * sizeof *param);
+    if (!param) return false;
+    n->param = param;
+    n->n_param = count;
+    return true;
+}
+
 kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code)
 {
     const kernel_kind *kind = &ct__kernel_kinds[code];
-    const int n_length = kind->lengthscales, n_param = n_length + (kind->extra != NULL);
-    ct_param *param = calloc((size_t)n_param + 1, sizeof *param);
-    kernel_node *n = param ? ct__kernel_room(k, at, 1) : NULL;
-    if (!n) {
-        free(param);
-        return NULL;
-    }
-    *n = (kernel_node){
-        .code = code, .degree = kind->degree, .n_param = n_param, .n_length = n_length, .param = param
-    };
-    for (int i = 0; i < n_param; i++) param[i] = (ct_param){ .value = 1, .upper = INFINITY, .column = -1 };
+    kernel_node *n = ct__kernel_room(k, at, 1);
+    if (!n) return NULL;
+    *n = (kernel_node){ .code = code, .degree = kind->degree, .n_length = kind->lengthscales };
+    if (!resize(n, n->n_length + (kind->extra != NULL))) return NULL;
+    for (int i = 0; i < n->n_param; i++) n->param[i] = ct__param_default(1, false);
     return n;
 }
 
 bool ct__kernel_lengthscales(kernel_node *n, int count)
 {
-    int extra = n->n_param - n->n_length;
-    ct_param *p = calloc((size_t)count + 1, sizeof *p);
-    if (!p) return false;
-    for (int i = 0; i < count; i++) p[i] = n->param[i < n->n_length ? i : 0];
-    if (extra) p[count] = n->param[n->n_length];
-    free(n->param);
-    n->param = p;
+    const int extra = n->n_param - n->n_length;
+    const ct_param last = n->param[n->n_param - 1];
+    if (!resize(n, count + extra)) return false;
+    for (int i = n->n_length; i < count; i++) n->param[i] = n->param[0];
+    if (extra) n->param[count] = last;
     n->n_length = count;
-    n->n_param = count + extra;
     return true;
 }
 
@@ -82,19 +84,14 @@ const char *ct__kernel_levels_fault(int64_t levels, int rank)
 bool ct__kernel_levels(kernel_node *n, int levels)
 {
     const int of_W = levels * n->degree;
-    ct_param *p = calloc((size_t)(of_W + levels) + 1, sizeof *p);
-    if (!p) return false;
-    for (int i = 0; i < of_W + levels; i++) {
-        p[i] = (ct_param){ .value = 0.5, .upper = INFINITY, .column = -1, .any_sign = i < of_W };
-        if (!p[i].any_sign) continue;
-        const int l = i / n->degree, k = i % n->degree;
-        p[i].value = 0.7 * cos(CT__PI * k * (2 * l + 1) / (2. * levels));
-        p[i].lower = -INFINITY;
-    }
-    free(n->param);
-    n->param = p;
+    if (!resize(n, of_W + levels)) return false;
     n->levels = levels;
-    n->n_param = of_W + levels;
+    for (int i = 0; i < of_W; i++) {
+        const int l = i / n->degree, k = i % n->degree;
+        const double start = 0.7 * cos(CT__PI * k * (2 * l + 1) / (2. * levels));
+        n->param[i] = ct__param_default(start, true);
+    }
+    for (int i = of_W; i < n->n_param; i++) n->param[i] = ct__param_default(0.5, false);
     return true;
 }
 
@@ -118,12 +115,11 @@ const kernel_node *ct__kernel_right(const kernel_node *n)
 
 /* -- names ----------------------------------------------------------------------------------------------- */
 
-/* n is the `number`-th node of its code in the kernel. */
-static void name_parameters(kernel_node *n, int number)
+static void name_parameters(kernel_node *n)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
     char prefix[32];
-    snprintf(prefix, sizeof prefix, number > 1 ? "%s#%d" : "%s", kind->text, number);
+    snprintf(prefix, sizeof prefix, n->number > 1 ? "%s#%d" : "%s", kind->text, n->number);
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
         if (n->code == CT_COV_INDEX && p->any_sign)
@@ -170,7 +166,10 @@ ct_kernel *ct__kernel_changed(ct_kernel *k, ct_status status)
     k->program = NULL;
     k->status = status;
     if (status) drop_nodes(k);
-    for (int i = 0; i < k->nodes; i++) name_parameters(&k->node[i], ++seen[k->node[i].code]);
+    for (int i = 0; i < k->nodes; i++) {
+        k->node[i].number = ++seen[k->node[i].code];
+        name_parameters(&k->node[i]);
+    }
     return k;
 }
 

@@ -2,8 +2,8 @@
 #ifndef CT_GP_KERNEL_TREE_H
 #define CT_GP_KERNEL_TREE_H
 
-#include <cotangent/column.h>
-#include <cotangent/kernel.h>
+#include <cotangent/gp/column.h>
+#include <cotangent/gp/kernel.h>
 
 #include <stdarg.h>
 
@@ -32,6 +32,7 @@ typedef struct kernel_node {
     int degree; /* for CT_COV_INDEX the rank */
     int levels; /* for CT_COV_INDEX; 0: not known yet */
     bool ard;
+    int number;        /* 1 for the first node of its code, 2 for the second, ...; 0 before they are named */
     int n_dims, *dims; /* owned; active columns in the user's order; NULL: all */
     int n_param, n_length;
     ct_param *param; /* owned; the lengthscales, then the extra parameter; for CT_COV_INDEX W, then κ */
@@ -49,7 +50,8 @@ struct ct_kernel {
 
 /* Makes room for `count` nodes before node `at`, which the caller must set. NULL: no memory. */
 kernel_node *ct__kernel_room(ct_kernel *k, int at, int count);
-/* Inserts a node before node `at`, with parameters at their defaults. NULL: no memory. */
+/* Inserts a node before node `at`, with parameters at their defaults. NULL: no memory, and the tree may only
+ * be dropped. */
 kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code);
 /* Gives n `count` lengthscales; new ones are copies of the first. False: no memory. */
 bool ct__kernel_lengthscales(kernel_node *n, int count);
@@ -62,12 +64,14 @@ bool ct__kernel_dims(kernel_node *n, const int *dims, int count);
 /* If some of the d columns are categories, gives each profile without active columns those of its kind:
  * `category` and `index` get the categories, all others the rest. `index` also gets the levels of its column.
  * Not for a bound kernel. */
-ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d);
+ct_status ct__kernel_choose_columns(ct_kernel *k, const ct_column *columns, int64_t d);
 /* Whether n depends on input columns. */
-static inline bool ct__kernel_looks(const kernel_node *n)
+static inline bool ct__kernel_reads_inputs(const kernel_node *n)
 {
     return n->code < CT_COV_PROFILES || n->code == CT_COV_INDEX;
 }
+/* The node of parameter i, which becomes its index there; NULL: there is none (kernel_params.c). */
+const kernel_node *ct__kernel_node_of(const ct_kernel *k, int64_t *i);
 /* The last operand of an operator. */
 const kernel_node *ct__kernel_right(const kernel_node *n);
 

@@ -1,4 +1,4 @@
-/* Setting a parameter; log densities of priors and their slopes. */
+/* Checking and setting a parameter; log densities of priors and their slopes. */
 #include "prior.h"
 
 #define PI 3.14159265358979323846264338327950
@@ -14,7 +14,7 @@ void ct__param_set(ct_param *p, const ct_param *from)
     p->start_given = from->start_given || moved;
 }
 
-bool ct__prior_valid(const ct_prior *p, bool positive)
+static bool prior_valid(const ct_prior *p, bool positive)
 {
     switch (p->kind) {
     case CT_PRIOR_NONE: return true;
@@ -25,6 +25,14 @@ bool ct__prior_valid(const ct_prior *p, bool positive)
     case CT_PRIOR_HALF_CAUCHY: return positive && ct__positive(p->a);
     }
     return false;
+}
+
+const char *ct__param_fault(const ct_param *p, const ct_param *to)
+{
+    if (!ct__param_valid(p, to->value)) return p->any_sign ? CT__PARAM_FINITE : CT__PARAM_POSITIVE;
+    if (!(to->lower <= to->value && to->value <= to->upper)) return "the bounds must hold it";
+    if (!p->any_sign && to->lower < 0) return "the lower bound of a positive parameter is at least 0";
+    return prior_valid(&to->prior, !p->any_sign) ? NULL : "it cannot have such a prior";
 }
 
 double ct__prior_log_density(const ct_prior *p, double v, double *slope)

@@ -97,8 +97,7 @@ void ct__scan_value(ct__scan *p, ct_param *param)
     if (p->at == digits)
         ct__scan_fail(p, CT_EFORMAT, start, "expected a %snumber", param->any_sign ? "" : "positive ");
     else if (!ct__param_valid(param, param->value))
-        ct__scan_fail(p, CT_EFORMAT, start, "a parameter is%s finite",
-                      param->any_sign ? "" : " positive and");
+        ct__scan_fail(p, CT_EFORMAT, start, param->any_sign ? CT__PARAM_FINITE : CT__PARAM_POSITIVE);
     param->fixed = ct__scan_accept(p, '!');
     param->start_given = true;
 }
@@ -119,12 +118,4 @@ void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t
     excerpt[n] = 0;
     snprintf(text, size, "%s: %s\n  %s%s\n  %*s^", subject, p->what, excerpt, *s ? "..." : "", (int)caret,
              "");
-}
-
-ct_status ct__scan_describe(const ct__scan *p)
-{
-    char text[512];
-    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
-    ct__scan_message(p, "kernel", text, sizeof text);
-    return ct__kernel_refuse(p->kernel, p->status, "%s", text);
 }

@@ -5,9 +5,9 @@
 #include "kernel_tree.h"
 
 typedef struct ct__scan {
-    ct_kernel *kernel;        /* the kernel read so far */
-    const ct_column *columns; /* columns that the text may name */
-    int64_t n_columns;
+    ct_kernel *kernel;        /* the kernel read so far; of a basis NULL */
+    const ct_column *columns; /* [n_columns], which the text may name; NULL: they are called x0, x1, ... */
+    int64_t n_columns;        /* 0: any number is a column */
     const char *text, *at;
     int depth;
     ct_status status; /* the first error, at `place` */
@@ -34,19 +34,13 @@ int ct__scan_integer(ct__scan *p, int limit, const char *what);
 /* The place after the name in quotes, which are doubled inside, at `text`; `text` if the second one is
  * missing. */
 const char *ct__scan_behind_quotes(const char *text);
-/* Whether the token from `text` to `end`, possibly in quotes, is this name. */
-bool ct__scan_is_name(const char *text, const char *end, const char *name);
-/* Writes the names of d columns (NULL: x0, x1, ...), separated by commas, and "..." if there is no room for
- * all. */
-void ct__scan_list(char *list, size_t size, const ct_column *columns, int64_t d);
-/* Reads a column of the inputs, as a number or a name (scan_column.c). */
-int ct__scan_column(ct__scan *p);
+/* The column with the name from `text` to `end`, possibly in quotes; -1: there is none. */
+int64_t ct__scan_find_column(const ct__scan *p, const char *text, const char *end);
+/* Fails, and lists the columns. */
+void ct__scan_no_column(ct__scan *p, const char *place);
 /* Reads a valid value of param as its start, and an optional "!", which fixes it. */
 void ct__scan_value(ct__scan *p, ct_param *param);
 /* Writes three lines: `subject` and the error, an excerpt of the text, and a caret under the place. */
 void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t size);
-/* Sets the kernel's message to these lines, or, if the text is not at fault, to the error alone. Returns the
- * status. */
-ct_status ct__scan_describe(const ct__scan *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* Columns by their names or numbers. */
-#include <stdio.h>
 #include <string.h>
 
 #include "scan.h"
+#include "text.h"
 
 const char *ct__scan_behind_quotes(const char *text)
 {
@@ -11,7 +11,8 @@ const char *ct__scan_behind_quotes(const char *text)
     return *end ? end + 1 : text;
 }
 
-bool ct__scan_is_name(const char *text, const char *end, const char *name)
+/* Whether the token from `text` to `end`, possibly in quotes, is this name. */
+static bool is_name(const char *text, const char *end, const char *name)
 {
     const bool quoted = *text == '"';
     if (quoted) text++, end--;
@@ -22,54 +23,23 @@ bool ct__scan_is_name(const char *text, const char *end, const char *name)
     return !*name;
 }
 
-void ct__scan_list(char *list, size_t size, const ct_column *columns, int64_t d)
+int64_t ct__scan_find_column(const ct__scan *p, const char *text, const char *end)
 {
-    size_t n = 0;
-    int64_t j = 0;
-    *list = 0;
-    for (; j < d && n + 4 < size; j++) {
-        char number[24];
+    for (int64_t j = 0; p->columns && j < p->n_columns; j++)
+        if (is_name(text, end, p->columns[j].name)) return j;
+    return -1;
+}
+
+void ct__scan_no_column(ct__scan *p, const char *place)
+{
+    char list[160] = "", number[24];
+    ct__text t = { list, sizeof list, 0 };
+    for (int64_t j = 0; j < p->n_columns && t.length < t.size; j++) {
         snprintf(number, sizeof number, "x%lld", (long long)j);
-        n += (size_t)snprintf(list + n, size - 3 - n, "%s%s", j ? ", " : "",
-                              columns ? columns[j].name : number);
+        ct__text_add(&t, "%s%s", j ? ", " : "", p->columns ? p->columns[j].name : number);
     }
-    if (j < d || n + 4 > size) strcpy(list + strlen(list), "...");
-}
-
-static void unknown(ct__scan *p, const char *place)
-{
-    char list[160];
-    ct__scan_list(list, sizeof list, p->columns, p->n_columns);
-    ct__scan_fail(p, CT_EFORMAT, place, "no such column; there are %s", list);
-}
-
-/* Passes the name here, in quotes or up to ":", "," or ")"; returns its end. */
-static const char *pass_name(ct__scan *p)
-{
-    const char *place = p->at, *end;
-    if (*place == '"') {
-        p->at = ct__scan_behind_quotes(place);
-        if (p->at == place) ct__scan_fail(p, CT_EFORMAT, place, "a quote is opened here and never closed");
-        return p->at;
-    }
-    p->at += strcspn(p->at, ":,)");
-    for (end = p->at; end > place && strchr(" \t\r\n", end[-1]);) end--;
-    return end;
-}
-
-int ct__scan_column(ct__scan *p)
-{
-    const char *place = ct__scan_space(p);
-    if (!p->n_columns || ct__is_digit(*place)) {
-        const int number = ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
-        if (p->n_columns && number >= p->n_columns) unknown(p, place);
-        return number;
-    }
-    const char *end = pass_name(p);
-    int64_t i = 0;
-    while (i < p->n_columns && !ct__scan_is_name(place, end, p->columns[i].name)) i++;
-    if (i == p->n_columns) unknown(p, place);
-    if (i >= CT__KERNEL_MAX_DIMS)
-        ct__scan_fail(p, CT_EFORMAT, place, "a column is at most %d", CT__KERNEL_MAX_DIMS - 1);
-    return p->status ? 0 : (int)i;
+    ct__scan_fail(p, CT_EFORMAT, place, "no such column; there are %s%s", list,
+                  t.length < t.size ? "" : "...");
+    for (char *c = p->what; *c; c++)
+        if ((unsigned char)*c < ' ') *c = ' ';
 }

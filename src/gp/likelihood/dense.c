@@ -7,6 +7,8 @@
  * pass, which multiplies by v̄. */
 #include "dense.h"
 
+#include <cotangent/gp/likelihood.h>
+
 #include "gp/factor/system.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "dense.h"
 #include "gp/data/numbers.h"

@@ -14,7 +14,7 @@
 #include <float.h>
 #include <math.h>
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "density.h"
 #include "gp/factor/system.h"

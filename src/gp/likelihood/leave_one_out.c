@@ -11,6 +11,8 @@
  * 2001] */
 #include "leave_one_out.h"
 
+#include <cotangent/gp/likelihood.h>
+
 #include "density.h"
 #include "gp/factor/inverse_diagonal.h"
 #include "gp/factor/system.h"

@@ -3,7 +3,7 @@
 #ifndef CT_GP_LIKELIHOOD_H
 #define CT_GP_LIKELIHOOD_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 struct ct__graph;
 

@@ -1,5 +1,5 @@
 /* Table of the GP's ops, for tests. */
-#include <cotangent/gp.h>
+#include <cotangent/gp/likelihood.h>
 
 #include "dense.h"
 #include "kronecker.h"

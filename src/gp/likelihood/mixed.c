@@ -20,6 +20,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <cotangent/gp/likelihood.h>
+
 #include "dense.h"
 #include "gp/kernel/prior.h"
 #include "gp/model/graph.h"

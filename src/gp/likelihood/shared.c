@@ -5,7 +5,7 @@
  * One factorisation, which carries all columns of R. For the gradient C⁻¹ becomes C⁻¹ - AAᵀ/p in place. */
 #include "shared.h"
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "dense.h"
 #include "gp/factor/system.h"

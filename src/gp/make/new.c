@@ -16,20 +16,9 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
                        const ct_gp_options *o)
 {
     if (ct_device_status(device)) return ct_device_status(device);
-    if (!y) return ct_device_fail(device, CT_EINVAL, "ct_gp_new: y is NULL");
-    if (ct_tensor_device(y) != device)
-        return ct_device_fail(device, CT_EDEVICE, "ct_gp_new: X and y live on different devices");
-    if (ct_tensor_dtype(X) > CT_F32 || ct_tensor_dtype(y) > CT_F32)
-        return ct_device_fail(device, CT_EDTYPE,
-                              "ct_gp_new: X and y must be f64 or f32: convert with ct_tensor_cast");
-    int64_t n = ct_tensor_dim(X, 0), d = ct_tensor_dim(X, 1);
-    bool vector = ct_tensor_ndim(y) == 1 || (ct_tensor_ndim(y) == 2 && ct_tensor_dim(y, 1) == 1);
-    if (ct_tensor_ndim(X) != 2 || !vector || ct_tensor_dim(y, 0) != n)
-        return ct_device_fail(device, CT_ESHAPE,
-                              "ct_gp_new: X must be (n, d) and y (n) or (n, 1); they have %d and %d "
-                              "dimensions, %lld and %lld rows",
-                              ct_tensor_ndim(X), ct_tensor_ndim(y), (long long)n,
-                              (long long)ct_tensor_dim(y, 0));
+    ct_status s = ct__check_data(device, X, y, "ct_gp_new");
+    if (s) return s;
+    const int64_t n = ct_tensor_dim(X, 0), d = ct_tensor_dim(X, 1);
     if (n < 1 || d < 1)
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
@@ -76,19 +65,17 @@ static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const c
     return s ? s : ct__noise_take(&gp->noise, ct__noise_given(options), rows->n, rows->dtype, target->scale);
 }
 
-static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+static ct_gp *new_model(ct_device *device, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options)
 {
-    ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
-    if (!X) ct_device_fail(device, CT_EINVAL, "ct_gp_new: X is NULL");
-    if (!X || check(device, X, y, kernel, options)) {
+    if (check(device, X, y, kernel, options)) {
         ct_kernel_free(kernel);
         return NULL;
     }
     ct_gp *gp =
         ct__gp_blank(device, kernel, ct_tensor_dim(X, 0), ct_tensor_dim(X, 1), ct_tensor_dtype(X), options);
     if (!gp) return NULL;
-    ct_status s = ct__kernel_aim(kernel, options->inputs, gp->rows.d);
+    ct_status s = ct__kernel_choose_columns(kernel, options->inputs, gp->rows.d);
     if (!s) s = ct_kernel_bind(kernel, gp->rows.d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
     if (!s) s = take(gp, X, y, options);
@@ -108,7 +95,7 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     options = options ? options : &(ct_gp_options){ 0 };
     ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
     ct__comm_enter(options->comm);
-    ct_gp *gp = new_model(X, y, kernel, options);
+    ct_gp *gp = new_model(device, X, y, kernel, options);
     if (!ct__comm_leave(options->comm, device, gp ? CT_OK : ct_last_status(device))) return gp;
     ct_gp_free(gp);
     return NULL;

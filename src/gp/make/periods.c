@@ -3,17 +3,18 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gp/data/numbers.h"
 #include "gp/data/season.h"
 #include "gp/data/trend.h"
+#include "gp/kernel/kernel_tree.h"
 
-/* Whether p is a period of this column alone. */
-static bool is_period(const ct_param *p, int64_t column)
+/* Whether parameter i of the kernel is a period of this column alone. */
+static bool is_period(const ct_gp *gp, int64_t i, int64_t column)
 {
-    const char *dot = strrchr(p->name, '.');
-    return p->unit == CT_UNIT_INPUT && p->column == column && dot && !strcmp(dot, ".period");
+    const ct_param *p = &gp->params.param[i];
+    const kernel_node *n = ct__kernel_node_of(gp->kernel, &i);
+    return p->unit == CT_UNIT_INPUT && p->column == column && i >= n->n_length;
 }
 
 static bool is_set(const ct_param *p)
@@ -29,9 +30,8 @@ static bool is_open(const ct_param *p) { return !p->fixed && !(p->lower > 0); }
 static ct_status find(const ct_gp *gp, int64_t column, bool seasons, ct_season season[CT_SEASONS], int *count,
                       double *shortest)
 {
-    double *x = ct__gp_doubles(gp->rows.X),
+    double *x = ct__gp_column(gp->rows.X, column),
            *y = x ? ct__gp_doubles(gp->mean.trend ? gp->mean.trend->detrended : gp->target.y) : NULL;
-    for (int64_t i = 0; y && i < gp->rows.n; i++) x[i] = x[i * gp->rows.d + column];
     ct_status s = y ? CT_OK : ct_last_status(gp->device);
     if (!s && seasons) s = ct__find_seasons(gp->device, gp->rows.n, x, y, season, count);
     for (int k = 0; k < *count; k++) season[k].period *= gp->rows.scale[column];
@@ -54,12 +54,12 @@ static ct_status begin(ct_gp *gp, int64_t column, bool seasons)
     const ct_status s = find(gp, column, seasons, season, &count, &shortest);
     for (int64_t i = 0; i < gp->params.n_kernel && count; i++) {
         const ct_param *p = &gp->params.param[i];
-        for (int k = 0; k < count && is_period(p, column) && is_set(p); k++)
+        for (int k = 0; k < count && is_period(gp, i, column) && is_set(p); k++)
             taken[k] = taken[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
     }
     for (int64_t i = 0, k = 0; i < gp->params.n_kernel; i++) {
         ct_param *p = &gp->params.param[i];
-        if (!is_period(p, column) || !is_open(p)) continue;
+        if (!is_period(gp, i, column) || !is_open(p)) continue;
         while (k < count && taken[k]) k++;
         if (!is_set(p) && k < count) p->value = season[k++].period;
         if (shortest > fmin(p->start_given ? p->value : INFINITY, p->upper)) continue;
@@ -75,8 +75,8 @@ ct_status ct__gp_begin_periods(ct_gp *gp)
         bool any = false, seasons = false;
         for (int64_t i = 0; i < gp->params.n_kernel; i++) {
             const ct_param *p = &gp->params.param[i];
-            any = any || (is_period(p, j) && is_open(p));
-            seasons = seasons || (is_period(p, j) && !is_set(p));
+            any = any || (is_period(gp, i, j) && is_open(p));
+            seasons = seasons || (is_period(gp, i, j) && !is_set(p));
         }
         if (any) s = begin(gp, j, seasons);
     }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/update.h>
+
 #include "gp/data/numbers.h"
 #include "gp/data/table.h"
 #include "gp/data/trend.h"
@@ -64,8 +66,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 {
     ct_gp before = *gp;
     bool made = fresh.rows.X && fresh.target.y && !fresh.noise.given == !gp->noise.given;
-    ct_status s = made ? ct__noise_average_given(&fresh.noise) : ct_last_status(gp->device);
-    if (!s) s = ct__target_sum_slopes(&fresh.target);
+    ct_status s = made ? ct__target_sum_slopes(&fresh.target) : ct_last_status(gp->device);
     fresh.mean.trend = NULL;
     fresh.likelihood.outputs = NULL; /* outputs/ sets its own */
     fresh.likelihood.grid = 0;
@@ -133,28 +134,29 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     const int64_t k = s ? 0 : ct_tensor_dim(X, 0);
     if (s || !k) return s;
     ct_gp fresh = *gp;
-    fresh.rows.n += k;
-    s = ct__gp_reserve(gp->device,
-                       ct_gp_bytes_needed(gp->device, fresh.rows.n, gp->rows.d, gp->rows.dtype, false), false,
-                       "ct_gp_append: the model", "append fewer rows");
+    ct__data_rows *rows = &fresh.rows;
+    ct__target *target = &fresh.target;
+    rows->n += k;
+    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->device, rows->n, rows->d, rows->dtype, false),
+                       false, "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
-    fresh.target.y = fresh.noise.given = NULL;
-    fresh.rows.X = extended(gp, gp->rows.X,
-                            ct__table(gp->device, gp->rows.dtype, X, ct_shape2(k, gp->rows.d), "X",
-                                      (ct__units){ .shift = gp->rows.shift, .scale = gp->rows.scale }),
-                            "X");
-    ct_tensor *z = fresh.rows.X ? ct__target_of(&gp->target, y, false) : NULL;
+    rows->X = target->y = fresh.noise.given = NULL;
+    ct_tensor *z = ct__target_of(&gp->target, y, false);
     if (z)
-        fresh.target.y =
-            extended(gp, gp->target.y,
-                     ct__table(gp->device, gp->rows.dtype, z, ct_shape2(k, 1), "y",
-                               (ct__units){ .shift = &gp->target.shift, .scale = &gp->target.scale }),
-                     "y");
-    ct_release(z);
-    if (fresh.target.y && gp->noise.given)
+        rows->X = extended(gp, gp->rows.X,
+                           ct__table(gp->device, rows->dtype, X, ct_shape2(k, rows->d), "X",
+                                     (ct__units){ .shift = rows->shift, .scale = rows->scale }),
+                           "X");
+    if (rows->X)
+        target->y = extended(gp, gp->target.y,
+                             ct__table(gp->device, rows->dtype, z, ct_shape2(k, 1), "y",
+                                       (ct__units){ .shift = &target->shift, .scale = &target->scale }),
+                             "y");
+    if (target->y && noise)
         fresh.noise.given =
-            extended(gp, gp->noise.given,
-                     ct__noise_rows(&gp->noise, noise, k, gp->rows.dtype, gp->target.scale), "the noise");
+            extended(gp, gp->noise.given, ct__noise_rows(&gp->noise, noise, k, rows->dtype, target->scale),
+                     "the noise");
+    ct_release(z);
     return adopt(gp, fresh, NULL, 0);
 }
 
@@ -188,22 +190,19 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
                               "ct_gp_remove: %lld of %lld rows: one at least must stay", (long long)count,
                               (long long)gp->rows.n);
     ct_gp fresh = *gp;
-    fresh.rows.n -= count;
-    bool *gone = ct__gp_alloc(gp->device, (uint64_t)gp->rows.n, sizeof *gone);
-    int64_t *order = ct__gp_alloc(gp->device, (uint64_t)gp->rows.n, sizeof *order);
+    const int64_t n = gp->rows.n, stay = fresh.rows.n -= count;
+    bool *gone = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *gone);
+    int64_t *order = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *order);
     ct_status s = gone && order ? sort_out(gp, index, count, gone, order) : CT_ENOMEM;
     if (!s)
         s = ct__gp_reserve(gp->device,
-                           ct_gp_bytes_needed(gp->device, fresh.rows.n, gp->rows.d, gp->rows.dtype, false),
-                           false, "ct_gp_remove: the smaller model", "free what else the device holds");
+                           ct_gp_bytes_needed(gp->device, stay, gp->rows.d, gp->rows.dtype, false), false,
+                           "ct_gp_remove: the smaller model", "free what else the device holds");
     if (!s) {
-        fresh.rows.X = ct__gp_take_rows(gp->rows.X, gp->rows.n, order, fresh.rows.n);
-        fresh.target.y =
-            fresh.rows.X ? ct__gp_take_rows(gp->target.y, gp->rows.n, order, fresh.rows.n) : NULL;
-        fresh.noise.given = fresh.target.y && gp->noise.given
-                                ? ct__gp_take_rows(gp->noise.given, gp->rows.n, order, fresh.rows.n)
-                                : NULL;
-        s = adopt(gp, fresh, order + fresh.rows.n, count);
+        fresh.rows.X = ct__gp_take_rows(gp->rows.X, n, order, stay);
+        fresh.target.y = ct__gp_take_rows(gp->target.y, n, order, stay);
+        if (gp->noise.given) fresh.noise.given = ct__gp_take_rows(gp->noise.given, n, order, stay);
+        s = adopt(gp, fresh, order + stay, count);
     }
     free(gone);
     free(order);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <cotangent/gp/update.h>
+
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "param_values.h"
@@ -49,10 +51,9 @@ ct_gp *ct_gp_copy(const ct_gp *gp)
 {
     ct_gp *copy = gp ? ct__gp_clone(gp, gp->device) : NULL;
     if (!copy) return NULL;
-    size_t starts = gp->starts ? (size_t)gp->report.starts : 0;
-    ct_status s = CT_OK;
-    if (starts && !(copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts))) s = CT_ENOMEM;
-    if (s) {
+    const size_t starts = gp->starts ? (size_t)gp->report.starts : 0;
+    if (starts) copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts);
+    if (starts && !copy->starts) {
         ct_gp_free(copy);
         return NULL;
     }

@@ -18,17 +18,17 @@ ct__lens *ct__lens_new(const ct_tensor *levels, int64_t code)
     return lens;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const int64_t *i = a, *j = b;
+    return (*i > *j) - (*i < *j);
+}
+
 int64_t ct__lens_row(const ct__lens *lens, int64_t i)
 {
-    int64_t first = 0, end = lens ? lens->n : 0; /* of the candidates */
-    while (first < end) {
-        const int64_t k = first + (end - first) / 2;
-        if (lens->row[k] < i)
-            first = k + 1;
-        else
-            end = k;
-    }
-    return !lens ? i : first < lens->n && lens->row[first] == i ? first : -1;
+    if (!lens) return i;
+    const int64_t *at = bsearch(&i, lens->row, (size_t)lens->n, sizeof i, ascending);
+    return at ? at - lens->row : -1;
 }
 
 void ct__lens_pick(const ct__lens *lens, double *x, int64_t cols)

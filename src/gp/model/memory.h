@@ -2,7 +2,7 @@
 #ifndef CT_GP_MEMORY_H
 #define CT_GP_MEMORY_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/model.h>
 
 /* CT_ENOMEM if `bytes` more than now would exceed the device's limit. The message names the remedy, and also
  * f32 if the caller can use it (`narrower`) and half of the bytes would fit. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <cotangent/gp/file.h>
+
 #include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
@@ -56,7 +58,7 @@ void ct_gp_free(ct_gp *gp)
     if (!gp) return;
     ct__gp_drop_rows(gp);
     ct__noise_free(&gp->noise);
-    free(gp->rows.column);
+    ct__columns_free(gp->rows.column, gp->rows.d + 1);
     free(gp->rows.shift);
     free(gp->lens);
     free(gp->mean.basis);
@@ -66,12 +68,6 @@ void ct_gp_free(ct_gp *gp)
     ct_kernel_free(gp->kernel);
     ct_tape_free(gp->tape);
     free(gp);
-}
-
-void ct__gp_take_columns(ct_gp *gp, ct_column *columns)
-{
-    free(gp->rows.column);
-    gp->rows.column = columns;
 }
 
 /* -- the factor and the tape ----------------------------------------------------------------------------- */

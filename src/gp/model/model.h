@@ -2,7 +2,7 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
-#include <cotangent/gp.h>
+#include <cotangent/gp/fit.h>
 #include <cotangent/op.h>
 
 #include "gp/comm/comm.h"
@@ -54,8 +54,6 @@ static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
  * of the kernel. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
-/* Gives the model a block of columns. */
-void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
 /* Releases the model's data and its factor. */
 void ct__gp_drop_rows(ct_gp *gp);
 /* The grid of the model's communicator, and the factor on it. */

@@ -1,8 +1,8 @@
 #include "param_units.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "gp/kernel/kernel_tree.h"
 
 /* Whether parameter i belongs to the log of the noise. */
 static bool of_log_noise(const ct_gp *gp, int64_t i)
@@ -12,18 +12,25 @@ static bool of_log_noise(const ct_gp *gp, int64_t i)
 
 bool ct__gp_positive(const ct_gp *gp, int64_t i) { return !gp->params.param[i].any_sign; }
 
-double ct__gp_unit(const ct_gp *gp, int64_t i)
+/* The column of parameter i, a slope of the mean or of the log of the noise; -1: it is none. */
+static int64_t slope_column(const ct_gp *gp, int64_t i)
+{
+    const ct__params *p = &gp->params;
+    return i - 1 - (of_log_noise(gp, i) ? p->noise_at : p->mean_at >= 0 && i > p->mean_at ? p->mean_at : i);
+}
+
+/* The size of parameter i for a target of size y and columns of sizes x. */
+static double size_of(const ct_gp *gp, int64_t i, double y, const double *x)
 {
     const ct_param *p = &gp->params.param[i];
-    if (of_log_noise(gp, i))
-        return i == gp->params.noise_at ? 1 : 1 / gp->rows.scale[i - gp->params.noise_at - 1];
-    if (gp->params.mean_at >= 0 && i >= gp->params.mean_at)
-        return i == gp->params.mean_at ? gp->target.scale
-                                       : gp->target.scale / gp->rows.scale[i - gp->params.mean_at - 1];
-    if (p->unit == CT_UNIT_VARIANCE) return gp->target.scale * gp->target.scale;
-    if (p->unit == CT_UNIT_INPUT && p->column >= 0) return gp->rows.scale[p->column];
-    return 1;
+    const int64_t slope = slope_column(gp, i);
+    if (p->unit == CT_UNIT_INPUT) return p->column >= 0 ? x[p->column] : 1;
+    const bool mean = gp->params.mean_at >= 0 && i >= gp->params.mean_at;
+    const double size = mean ? y : p->unit == CT_UNIT_VARIANCE ? y * y : 1;
+    return slope >= 0 ? size / x[slope] : size;
 }
+
+double ct__gp_unit(const ct_gp *gp, int64_t i) { return size_of(gp, i, gp->target.scale, gp->rows.scale); }
 
 double ct__gp_origin(const ct_gp *gp, int64_t i)
 {
@@ -49,57 +56,34 @@ double ct__gp_v_of(const ct_gp *gp, int64_t i, double z)
 static double typical(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->params.param[i];
-    if (p->unit == CT_UNIT_VARIANCE) return gp->target.spread * gp->target.spread;
-    if (p->unit != CT_UNIT_INPUT) return 1;
-    if (p->column >= 0) return gp->rows.spread[p->column];
+    if (p->unit != CT_UNIT_INPUT || p->column >= 0) return size_of(gp, i, gp->target.spread, gp->rows.spread);
     double logs = 0;
     for (int64_t j = 0; j < gp->rows.d; j++) logs += log(gp->rows.spread[j] / gp->rows.scale[j]);
     return exp(logs / (double)gp->rows.d);
 }
 
-/* Whether the name's last part is `word`, such as "lengthscale" in "rbf#2.lengthscale[3]". */
-static bool called(const ct_param *p, const char *word)
+/* r of two typical points is about this many lengthscales of n, which parameter i belongs to: √ of the number
+ * of columns in the distance. */
+static double reach(const ct_gp *gp, const kernel_node *n, int64_t i)
 {
-    const char *dot = strrchr(p->name, '.');
-    const char *own = dot ? dot + 1 : p->name;
-    size_t length = strlen(word);
-    return !strncmp(own, word, length) && (own[length] == 0 || own[length] == '[');
+    const int64_t shared = gp->params.param[i].column >= 0 ? 1 : gp->rows.d;
+    return sqrt((double)(n->ard ? n->n_length : shared));
 }
 
-/* k of "rbf#k.lengthscale", or 1 without #k. */
-static long ordinal(const ct_param *p)
-{
-    const char *hash = strchr(p->name, '#');
-    long k = hash ? strtol(hash + 1, NULL, 10) : 1;
-    return k > 1 ? k : 1;
-}
-
-/* The number of columns in the distance of parameter i's profile. */
-static int64_t columns_beside(const ct_gp *gp, int64_t i)
-{
-    const ct_param *p = &gp->params.param[i];
-    const char *bracket = strchr(p->name, '[');
-    if (!bracket) return p->column >= 0 ? 1 : gp->rows.d;
-    size_t length = (size_t)(bracket - p->name) + 1;
-    int64_t count = 0;
-    for (int64_t j = 0; j < gp->params.n_kernel; j++)
-        count += !strncmp(gp->params.param[j].name, p->name, length);
-    return count;
-}
-
+/* Profiles of one name start apart, or they would never separate. */
 static double start_value(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->params.param[i];
+    int64_t k = i; /* in its node */
+    const kernel_node *n = ct__kernel_node_of(gp->kernel, &k);
     if (i == gp->params.mean_at) return gp->target.shift;
     if (i == gp->params.noise_at && of_log_noise(gp, i)) return log(0.1) + 2 * log(gp->target.spread);
-    if (!ct__gp_positive(gp, i)) return p->value; /* 0, or the kernel's */
-    if (ct__gp_is_noise(gp, i) || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
-    double start = p->value; /* the kernel's: 1 except for `index` */
-    /* r² is about 2 between two typical points. Profiles of one name start apart, or they would never
-     * separate. */
-    if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
-    if (called(p, "lengthscale") || called(p, "period")) start *= pow(0.4, (double)(ordinal(p) - 1));
-    return start * typical(gp, i);
+    if (p->any_sign) return p->value; /* 0, or the kernel's */
+    if (!n || n->code == CT_COV_WHITE) return 0.1 * typical(gp, i);
+    const bool length = k < n->n_length;
+    const double start = length ? reach(gp, n, i) : p->value; /* the kernel's: 1 except for `index` */
+    const bool apart = length || p->unit == CT_UNIT_INPUT;    /* a lengthscale or a period */
+    return start * (apart ? pow(0.4, n->number - 1) : 1) * typical(gp, i);
 }
 
 /* With short lengthscales and a vanishing noise a model passes through any data, so both have a price. Long
@@ -108,13 +92,15 @@ static double start_value(const ct_gp *gp, int64_t i)
 static ct_prior first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->params.param[i];
+    int64_t k = i; /* in its node */
+    const kernel_node *n = ct__kernel_node_of(gp->kernel, &k);
     bool set = p->prior.kind || p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
     if (set || gp->options.priors == CT_PRIORS_NONE) return p->prior;
-    if (called(p, "lengthscale") && p->unit == CT_UNIT_INPUT)
-        return (ct_prior){ CT_PRIOR_SOFT_LOWER, sqrt((double)columns_beside(gp, i)) * typical(gp, i), 2 };
+    if (n && k < n->n_length && p->unit == CT_UNIT_INPUT)
+        return (ct_prior){ CT_PRIOR_SOFT_LOWER, reach(gp, n, i) * typical(gp, i), 2 };
     if (of_log_noise(gp, i))
         return (ct_prior){ CT_PRIOR_NORMAL, start_value(gp, i),
-                           i == gp->params.noise_at ? 3 : 1 / gp->rows.spread[i - gp->params.noise_at - 1] };
+                           i == gp->params.noise_at ? 3 : typical(gp, i) };
     if (ct__gp_is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
     return p->prior;
@@ -129,44 +115,47 @@ void ct__gp_first_values(ct_gp *gp)
     }
 }
 
-/* Bounds for the log of the noise: at the means of the columns those of a noise variance. One standard
- * deviation of a column changes the variance by a factor of at most e¹⁰. */
-static void hold_log_noise(const ct_gp *gp, int64_t i, double *lower, double *upper)
+/* Limits in z for a parameter of any sign. Those of the log of the noise are, at the means of the columns,
+ * those of a noise variance. One standard deviation of a column changes the variance by a factor of at most
+ * e¹⁰. */
+static void any_limits(const ct_gp *gp, int64_t i, double *least, double *most)
 {
-    const bool level = i == gp->params.noise_at;
-    const double z = ct__gp_z_of(gp, i, gp->params.param[i].value),
-                 spread = 2 * log(gp->target.spread / gp->target.scale);
-    const double reach =
-        level ? 1
-              : gp->rows.scale[i - gp->params.noise_at - 1] / gp->rows.spread[i - gp->params.noise_at - 1];
-    const double least = level ? spread + log(gp->rows.dtype == CT_F32 ? 1e-5 : 1e-6) : -10 * reach;
-    const double most = level ? spread + log(1e2) : 10 * reach;
-    if (isinf(*lower)) *lower = fmin(least, z);
-    if (isinf(*upper)) *upper = fmax(most, z);
+    const double spread = 2 * log(gp->target.spread / gp->target.scale),
+                 most_slope = 10 * typical(gp, i) / ct__gp_unit(gp, i);
+    if (!of_log_noise(gp, i)) {
+        *most = i < gp->params.n_kernel ? 1e2 : INFINITY;
+        *least = -*most;
+    } else if (i == gp->params.noise_at) {
+        *least = spread + log(gp->rows.dtype == CT_F32 ? 1e-5 : 1e-6);
+        *most = spread + log(1e2);
+    } else {
+        *least = -most_slope;
+        *most = most_slope;
+    }
 }
 
+/* Limits in z for a positive parameter. */
+static void positive_limits(const ct_gp *gp, int64_t i, double *least, double *most)
+{
+    const ct_param *p = &gp->params.param[i];
+    const bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
+    const double lower = !noise                     ? (variance ? 1e-6 : 1e-4)
+                         : gp->rows.dtype == CT_F32 ? 1e-5
+                         : p->prior.kind            ? 1e-8 /* the prior keeps it away from there */
+                                                    : 1e-6;
+    *least = ct__gp_z_of(gp, i, lower * typical(gp, i));
+    *most = ct__gp_z_of(gp, i, (noise ? 1e2 : variance ? 1e6 : 1e4) * typical(gp, i));
+}
+
+/* The parameter's own bounds; where it has none, the limits, which a start outside widens. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 {
     const ct_param *p = &gp->params.param[i];
-    if (!ct__gp_positive(gp, i)) {
-        *lower = ct__gp_z_of(gp, i, p->lower);
-        *upper = ct__gp_z_of(gp, i, p->upper);
-        if (of_log_noise(gp, i)) hold_log_noise(gp, i, lower, upper);
-        if (i < gp->params.n_kernel && isinf(*lower)) *lower = fmin(-1e2, p->value);
-        if (i < gp->params.n_kernel && isinf(*upper)) *upper = fmax(1e2, p->value);
-        return;
-    }
-    bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
-    double least = !noise                     ? (variance ? 1e-6 : 1e-4)
-                   : gp->rows.dtype == CT_F32 ? 1e-5
-                   : p->prior.kind            ? 1e-8 /* the prior keeps it away from there */
-                                              : 1e-6;
-    double most = noise ? 1e2 : variance ? 1e6 : 1e4;
-    *lower = ct__gp_z_of(gp, i, p->lower > 0 ? p->lower : least * typical(gp, i));
-    *upper = ct__gp_z_of(gp, i, isfinite(p->upper) ? p->upper : most * typical(gp, i));
-    double z = ct__gp_z_of(gp, i, p->value); /* a start outside the default bounds widens them */
-    if (!(p->lower > 0)) *lower = fmin(*lower, z);
-    if (!isfinite(p->upper)) *upper = fmax(*upper, z);
+    const double z = ct__gp_z_of(gp, i, p->value);
+    (p->any_sign ? any_limits : positive_limits)(gp, i, lower, upper);
+    const bool below = p->lower > (p->any_sign ? -INFINITY : 0);
+    *lower = below ? ct__gp_z_of(gp, i, p->lower) : fmin(*lower, z);
+    *upper = isfinite(p->upper) ? ct__gp_z_of(gp, i, p->upper) : fmax(*upper, z);
 }
 
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)

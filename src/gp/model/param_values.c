@@ -43,20 +43,11 @@ int64_t ct_gp_find(const ct_gp *gp, const char *name)
     return -1;
 }
 
-ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *p)
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *to)
 {
-    const char *name = gp->params.param[i].name;
-    bool positive = ct__gp_positive(gp, i);
-    if (!isfinite(p->value) || (positive && !(p->value > 0)))
-        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g: it must be %s", name, p->value,
-                              positive ? "positive and finite" : "finite");
-    if (!(p->lower <= p->value && p->value <= p->upper))
-        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g lies outside its bounds [%g, %g]", name,
-                              p->value, p->lower, p->upper);
-    if (!ct__prior_valid(&p->prior, positive))
-        return ct_device_fail(gp->device, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g here", name,
-                              (int)p->prior.kind, p->prior.a, p->prior.b);
-    return CT_OK;
+    const ct_param *p = &gp->params.param[i];
+    const char *fault = ct__param_fault(p, to);
+    return fault ? ct_device_fail(gp->device, CT_EINVAL, CT__PARAM_MESSAGE(p, to, fault)) : CT_OK;
 }
 
 ct_status ct__gp_pass_on(ct_gp *gp, int64_t i)
@@ -73,17 +64,13 @@ ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
     if (!param || i < 0 || i >= gp->params.count)
         return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_param: parameter %lld of %lld", (long long)i,
                               (long long)gp->params.count);
-    ct_status s = ct__gp_check_param(gp, i, param);
+    ct_param *p = &gp->params.param[i], to = *param;
+    if (!p->any_sign && to.lower < 0) to.lower = 0;
+    ct_status s = ct__gp_check_param(gp, i, &to);
     if (s) return s;
-    ct_param *p = &gp->params.param[i], before = *p;
-    ct__param_set(p, param);
-    if (ct__gp_positive(gp, i)) p->lower = fmax(p->lower, 0);
-    s = ct__gp_pass_on(gp, i);
-    if (s)
-        *p = before;
-    else if (p->value != before.value)
-        ct__kept_drop(&gp->factor);
-    return s;
+    if (to.value != p->value) ct__kept_drop(&gp->factor);
+    ct__param_set(p, &to);
+    return ct__gp_pass_on(gp, i);
 }
 
 ct_status ct__gp_set_values(ct_gp *gp, const double *v)

@@ -74,15 +74,9 @@ static ct_outputs *read_head(ct__stream *s)
     int64_t p = 0;
     head(s, &kind, &p);
     if (s->bad) return NULL;
-    ct_column *columns = ct__gp_alloc(s->device, (uint64_t)p, sizeof *columns);
-    double *scales = columns ? ct__gp_alloc(s->device, 2 * (uint64_t)p, sizeof *scales) : NULL;
-    if (!scales) ct__stream_lacks_memory(s);
-    for (int64_t j = 0; j < p && !s->bad; j++) output(s, &columns[j], &scales[j], &scales[p + j]);
-    ct_outputs *o = s->bad ? NULL : ct__outputs_blank(s->device, kind, p, 0, columns);
-    if (!s->bad && !o) ct__stream_lacks_memory(s);
-    if (o) memcpy(o->shift, scales, 2 * (size_t)p * sizeof *scales);
-    ct__stream_columns_free(columns, p);
-    free(scales);
+    ct_outputs *o = ct__outputs_blank(s->device, kind, p, 0, NULL);
+    if (!o) ct__stream_lacks_memory(s);
+    for (int64_t j = 0; j < p && !s->bad; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
     return o;
 }
 

@@ -67,8 +67,8 @@ static ct_kernel *on_pairs(ct_kernel *k, const ct_column *columns, int64_t d, in
 {
     bool codes = false;
     for (int64_t j = 0; j < d; j++) codes |= columns[j].kind == CT_COLUMN_CATEGORY;
-    if (codes) ct__kernel_aim(k, columns, d);
-    ct__kernel_aim(k, columns, d + 1);
+    if (codes) ct__kernel_choose_columns(k, columns, d);
+    ct__kernel_choose_columns(k, columns, d + 1);
     if (ct_kernel_status(k) || looks_at(k, (int)d)) return k;
     ct_kernel *index = ct_kernel_index((int)columns[d].n_levels, rank);
     return ct_kernel_product(ct_kernel_active(index, (int[]){ (int)d }, 1), k);
@@ -105,7 +105,7 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     release(t);
     free(q.x);
     free(own);
-    free(columns);
+    ct__columns_free(columns, o->d + 1);
     free(levels);
     return s;
 }

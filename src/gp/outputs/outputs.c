@@ -16,7 +16,7 @@
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
-/* Copies names and texts into one block, as the p - 1 inputs and the output of a model. */
+/* Copies the columns as the p - 1 inputs and the output of a model; without columns they are y0, y1, ... */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
     if (columns)
@@ -74,7 +74,7 @@ void ct_outputs_free(ct_outputs *o)
     ct_gp_free(o->whole);
     free(o->model);
     free(o->shift);
-    free(o->column);
+    ct__columns_free(o->column, o->p);
     free(o);
 }
 
@@ -165,7 +165,8 @@ static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
     const ct_gp_options named = { .inputs = gp->rows.column, .output = &o->column[j] };
     ct_column *columns = ct__columns_copy(o->device, &named, gp->rows.d);
     if (!columns) return CT_ENOMEM;
-    ct__gp_take_columns(gp, columns);
+    ct__columns_free(gp->rows.column, gp->rows.d + 1);
+    gp->rows.column = columns;
     const bool inputs = gp->options.standardize == CT_STANDARDIZE_INPUTS;
     gp->options.standardize = inputs ? CT_STANDARDIZE_BOTH : CT_STANDARDIZE_OUTPUTS;
     gp->target.shift = o->shift[j];

@@ -2,7 +2,7 @@
 #ifndef CT_GP_OUTPUTS_H
 #define CT_GP_OUTPUTS_H
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp/outputs.h>
 
 #include "gp/model/model.h"
 

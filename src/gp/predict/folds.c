@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/loo.h>
 #include <cotangent/ops.h>
 
 #include "gp/data/numbers.h"

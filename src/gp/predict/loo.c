@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/loo.h>
+#include <cotangent/gp/update.h>
+
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "gp/factor/inverse_diagonal.h"

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/predict.h>
+
 #include "gp/data/numbers.h"
 #include "gp/model/exchange.h"
 
@@ -18,13 +20,15 @@ double ct_gp_noise_variance(const ct_gp *gp)
 
 ct_status ct__noise_average(const ct_gp *gp, double *variance)
 {
-    *variance = ct_gp_noise_variance(gp) + gp->noise.mean * gp->target.scale * gp->target.scale;
-    if (gp->noise.kind != CT_NOISE_BY_LEVEL || gp->lens) return CT_OK;
-    double *index = ct__gp_doubles(gp->noise.given);
-    if (!index) return ct_last_status(gp->device);
-    for (int64_t i = 0; i < gp->rows.n; i++) *variance += value_of(gp, (int64_t)index[i]);
-    *variance /= (double)gp->rows.n;
-    free(index);
+    const bool by_level = gp->noise.kind == CT_NOISE_BY_LEVEL;
+    double *given = NULL, sum = 0;
+    *variance = ct_gp_noise_variance(gp);
+    if (!gp->noise.given || gp->lens) return CT_OK;
+    if (!(given = ct__gp_doubles(gp->noise.given))) return ct_last_status(gp->device);
+    for (int64_t i = 0; i < gp->rows.n; i++)
+        sum += by_level ? value_of(gp, (int64_t)given[i]) : given[i] * gp->target.scale * gp->target.scale;
+    *variance += sum / (double)gp->rows.n;
+    free(given);
     return CT_OK;
 }
 

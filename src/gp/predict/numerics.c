@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cotangent/gp/numerics.h>
+
 #include "gp/data/numbers.h"
 #include "gp/kernel/prior.h"
 #include "gp/likelihood/factorise.h"

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include <cotangent/gp/predict.h>
+
 #include "gp/data/numbers.h"
 #include "gp/likelihood/density.h"
 #include "gp/likelihood/factorise.h"

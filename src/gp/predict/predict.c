@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/predict.h>
+
 #include "gp/data/numbers.h"
 #include "gp/likelihood/factorise.h"
 #include "gp/model/exchange.h"

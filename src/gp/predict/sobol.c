@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/predict.h>
+#include <cotangent/gp/sensitivity.h>
+
 #include "gp/data/numbers.h"
 #include "gp/model/model.h"
 

@@ -66,9 +66,9 @@ static ct_var monomial(const ct__term *m, ct_var Xs)
 {
     const int64_t rows = ct_var_shape(Xs).dim[0];
     ct_var product = ct_broadcast_to(ct_scalar(Xs.tape, ct_var_dtype(Xs), 1), ct_shape2(rows, 1));
-    for (int f = 0; f < m->factors; f++) {
+    for (int f = 0; f < m->degree; f++) {
         ct_var column = ct_slice(Xs, 1, m->column[f], m->column[f] + 1, 1);
-        for (int j = 0; j < m->power[f]; j++) product = f || j ? ct_mul(product, column) : column;
+        product = f ? ct_mul(product, column) : column;
     }
     return product;
 }
@@ -184,7 +184,7 @@ static void coefficients(const ct_gp *gp, const double *ends, double *x, double 
     estimate(t, ends, x);
     solve_upper(t->R, p, x);
     for (int64_t k = 0; value && k < p; k++)
-        value[k] = gp->target.scale * x[k] + (t->basis.term[k].factors ? 0 : gp->target.shift);
+        value[k] = gp->target.scale * x[k] + (t->basis.term[k].degree ? 0 : gp->target.shift);
     if (error) memset(error, 0, (size_t)p * sizeof *error);
     for (int64_t j = 0; error && j < p; j++) { /* R⁻¹M⁻ᵀ, column by column */
         for (int64_t k = 0; k < p; k++) x[k] = k == j;

@@ -1,6 +1,8 @@
 /* Predictions of z = g(y), converted to the units of y. */
 #include <stdlib.h>
 
+#include <cotangent/gp/predict.h>
+
 #include "gp/data/numbers.h"
 #include "gp/model/exchange.h"
 #include "gp/model/model.h"

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/gp/loo.h>
+
 #include "gp/data/numbers.h"
 #include "gp/model/param_values.h"
 #include "loo.h"

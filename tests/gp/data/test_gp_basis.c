@@ -582,8 +582,8 @@ static void texts_that_are_wrong(void **state)
     } wrong[] = {
         { "", "the text ends where a column or 1", 0 },
         { "1 + ", "the text ends where", 4 },
-        { "1 + q", "no column q; there are x0, my col", 4 },
-        { "1 + x3", "no column x3", 4 },
+        { "1 + q", "no such column; there are x0, my col", 4 },
+        { "1 + x3", "no such column; there are x0", 4 },
         { "2*x0", "the only number is 1", 0 },
         { "x0^0", "a power is at least 1", 3 },
         { "x0^9", "a power is at most 8", 3 },

@@ -2,8 +2,8 @@
 #define _XOPEN_SOURCE 700
 #include "gp_device.h"
 
+#include <cotangent/gp/outputs.h>
 #include <cotangent/io.h>
-#include <cotangent/outputs.h>
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* ct_cov and ct_cov_diag: against scikit-learn's numbers, finite differences, and their own composition. */
 #include "one_tape.h"
 
+#include <cotangent/gp/kernel.h>
 #include <cotangent/gradcheck.h>
-#include <cotangent/kernel.h>
 
 #include "alloc.h"
 #include "gp/kernel/cov_compose.h"

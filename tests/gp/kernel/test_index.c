@@ -1,8 +1,8 @@
 /* The kernel of levels: against NumPy's numbers, differences and its own composition; in models. */
 #include "gp_support.h"
 
+#include <cotangent/gp/kernel.h>
 #include <cotangent/gradcheck.h>
-#include <cotangent/kernel.h>
 #include <cotangent/ops.h>
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Kernel trees: building, combining, parameters, binding. */
 #include "check.h"
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 #include "alloc.h"
 

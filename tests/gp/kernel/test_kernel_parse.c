@@ -1,7 +1,7 @@
 /* Kernels from text and back. */
 #include "check.h"
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 #include "comma.h"
 

@@ -4,6 +4,7 @@
 #include "comma.h"
 
 #include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
 
 typedef struct texts {
     char text[1 << 16];

@@ -4,7 +4,7 @@
 
 #include "gp_device.h"
 
-#include <cotangent/outputs.h>
+#include <cotangent/gp.h>
 
 #include "reference/outputs_tables.h"
 

@@ -6,8 +6,8 @@
  *     for (int64_t j = 0; j < ct_outputs_count(o) && !s; j++)
  *         s = ct_gp_predict(ct_outputs_model(o, j), Xs, mean[j], variance[j]);
  *
- * Every output is a model (gp.h) with its own name and units, which predicts, draws, leaves rows out and has
- * numerics and sensitivities like any other. The kinds differ in what the outputs share:
+ * Every output is a model (model.h) with its own name and units, which predicts, draws, leaves rows out and
+ * has numerics and sensitivities like any other. The kinds differ in what the outputs share:
  *
  *     EACH    nothing: p models, each with its own parameters, factor and, if values are missing, rows.
  *     SHARED  covariance and noise of the standardised outputs, and so one factor L Lᵀ = C = K + noise. With
@@ -23,8 +23,8 @@
  * SHARED and COREGIONALISED have one model of all outputs, ct_outputs_joint_model. It standardises each
  * output by the mean and standard deviation of its values, so its variances are shares of an output's
  * variance. The models of the outputs have the same parameters in their own units. */
-#ifndef COTANGENT_OUTPUTS_H
-#define COTANGENT_OUTPUTS_H
+#ifndef COTANGENT_GP_OUTPUTS_H
+#define COTANGENT_GP_OUTPUTS_H
 
 #include <cotangent/gp.h>
 

@@ -7,8 +7,8 @@
  *
  * A model of z (ct_gp_options.transform) is a model of y: log p(y) = log p(z) + log g'(y), and g⁻¹ maps
  * quantiles of z to quantiles of y. [Snelson, Rasmussen & Ghahramani 2004, "Warped Gaussian processes"] */
-#ifndef COTANGENT_TRANSFORM_H
-#define COTANGENT_TRANSFORM_H
+#ifndef COTANGENT_GP_TRANSFORM_H
+#define COTANGENT_GP_TRANSFORM_H
 
 #include <cotangent/status.h>
 

@@ -1,6 +1,6 @@
 /* Seasons: the periods at which a series repeats. */
-#ifndef COTANGENT_SEASON_H
-#define COTANGENT_SEASON_H
+#ifndef COTANGENT_GP_SEASON_H
+#define COTANGENT_GP_SEASON_H
 
 #include <cotangent/tensor.h>
 

@@ -3,7 +3,7 @@
  *     ct_comm *comm = ct_comm_world();                 all processes that mpirun or srun has started
  *     ct_gp *gp = ct_gp_new(X, y, kernel, &(ct_gp_options){ .comm = comm });
  *
- * Every process has the data and calls the same functions of gp.h in the same order. Such a call is
+ * Every process has the data and calls the same functions of a model in the same order. Such a call is
  * collective: it ends when all processes have made it, and returns the same numbers everywhere. If it fails
  * in one process, it fails in all, with the same status and that process's message.
  *
@@ -11,8 +11,8 @@
  * communicator is opened. A program that starts MPI itself uses ct_comm_mpi (mpi.h). Use a communicator only
  * from the thread that started MPI; MPI_THREAD_FUNNELED is enough. MPI can start only once in a program, so
  * after the communicator of ct_comm_world is freed no other can be opened. */
-#ifndef COTANGENT_COMM_H
-#define COTANGENT_COMM_H
+#ifndef COTANGENT_GP_COMM_H
+#define COTANGENT_GP_COMM_H
 
 #include <cotangent/status.h>
 

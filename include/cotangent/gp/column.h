@@ -1,6 +1,6 @@
 /* The meaning of the numbers in a table's column. */
-#ifndef COTANGENT_COLUMN_H
-#define COTANGENT_COLUMN_H
+#ifndef COTANGENT_GP_COLUMN_H
+#define COTANGENT_GP_COLUMN_H
 
 #include <stdint.h>
 

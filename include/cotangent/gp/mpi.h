@@ -1,11 +1,11 @@
 /* A communicator of processes from an MPI communicator, for programs that start MPI themselves. Only this
  * header includes <mpi.h>. It needs the same MPI that the library was built with. */
-#ifndef COTANGENT_MPI_H
-#define COTANGENT_MPI_H
+#ifndef COTANGENT_GP_MPI_H
+#define COTANGENT_GP_MPI_H
 
 #include <mpi.h>
 
-#include <cotangent/comm.h>
+#include <cotangent/gp/comm.h>
 
 CT_BEGIN_DECLS
 

@@ -8,11 +8,11 @@
  * ct_kernel_message) and is passed on to kernels built from it. Functions that build a kernel from a
  * ct_kernel * take ownership of it, also on failure. So an object is used once: k * k is
  * ct_kernel_product(k, ct_kernel_copy(k)). */
-#ifndef COTANGENT_KERNEL_H
-#define COTANGENT_KERNEL_H
+#ifndef COTANGENT_GP_KERNEL_H
+#define COTANGENT_GP_KERNEL_H
 
-#include <cotangent/column.h>
 #include <cotangent/cov_program.h>
+#include <cotangent/gp/column.h>
 #include <cotangent/tape.h>
 
 CT_BEGIN_DECLS
