@@ -20,8 +20,8 @@ static int64_t padded_block(const ct__layout *A, int64_t k0, int64_t block, int6
 
 /* -- scheduling --
  *
- * Stretch P is the P-th group of `grain` rows; tile (P, Q) is where rows P meet columns Q. A tile belongs to
- * part (P + Q) mod parts in every step, so it stays in one core's cache. Only the panel moves between
+ * Row block P is the P-th group of `grain` rows; tile (P, Q) is where rows P meet columns Q. A tile belongs
+ * to part (P + Q) mod parts in every step, so it stays in one core's cache. Only the panel moves between
  * cores, which matters where they share no cache. Each part has work queues of its own. A thread empties its
  * part's queue, then takes tasks from the others' (work stealing). */
 
@@ -30,8 +30,8 @@ typedef struct queue {
     _Alignas(CT__ALIGNMENT) atomic_llong tiles;
 } queue;
 
-/* The number of stretches in n rows, counting one of every `every`, rounded up */
-static int64_t stretches_of(int64_t n, int64_t grain, int64_t every)
+/* The number of row blocks in n rows, counting one of every `every`, rounded up */
+static int64_t row_blocks_of(int64_t n, int64_t grain, int64_t every)
 {
     return (n + grain * every - 1) / (grain * every);
 }
