@@ -791,7 +791,7 @@ p = subprocess.Popen([sys.argv[1], *fit.split()], stdout=subprocess.DEVNULL, std
 for line in p.stderr:
     if line.startswith("iteration 1 "): p.send_signal(signal.SIGINT)
     if "best model so far" in line: break
-for _ in range(200):
+for _ in range(12000):
     if os.path.exists("scored.ctgp") or p.poll() is not None: break
     time.sleep(0.01)
 p.send_signal(signal.SIGINT)

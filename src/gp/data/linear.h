@@ -2,7 +2,7 @@
 #ifndef CT_GP_LINEAR_H
 #define CT_GP_LINEAR_H
 
-#include <cotangent/kernel.h>
+#include <cotangent/gp/kernel.h>
 
 /* Its parameter k: `constant` first, then the slopes "slope[0]", "slope[1]", ... */
 ct_param ct__linear_param(const char *constant, const char *slope, int64_t k);
