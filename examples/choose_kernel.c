@@ -1,6 +1,5 @@
 /* Chooses a covariance for the data among three candidates. The search of the third begins where that of the
  * second ends. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>

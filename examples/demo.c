@@ -6,7 +6,6 @@
  * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, nearly a
  * parabola [Thoning, Tans & Komhyr 1989]; left free it falls to 40 years, and the forecast's intervals are
  * too narrow. Run it in the folder above examples/; it writes its tables and pictures to out/. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* A model over all processes that mpirun or srun has started; without them, a model like any other.
  *
  *     mpirun -n 4 build/examples/many_machines 5000 */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <math.h>
 #include <stdio.h>

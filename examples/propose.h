@@ -1,5 +1,4 @@
-/* Where a Bayesian optimisation should look next: at the maximum over the unit cube of the logarithm of the
- * expected improvement
+/* Where Bayesian optimisation looks next: the maximum over the unit cube of the log of expected improvement
  *     EI(x) = s h(z),  h(z) = φ(z) + z Φ(z),  z = (b - m)/s                           [Jones & al. 1998]
  * for the least value b so far and the posterior's mean m and variance s² at x. */
 #include <cotangent/cotangent.h>

@@ -1,5 +1,4 @@
 /* Trains a Gaussian process, predicts with it and saves it. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <stdio.h>
 

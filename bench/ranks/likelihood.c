@@ -2,7 +2,6 @@
  * process alone: `likelihood ROUNDS N...`. Process 0 prints the lines of bench.h: the seconds of the slowest
  * process, bytes_per_8n2 of all processes together, and, with layer.c preloaded, the bytes received and sent
  * and the CPU seconds, each of the process that has most. All are of one evaluation. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <cotangent/gp/mpi.h>
 

@@ -48,6 +48,9 @@ CT_API ct_device *ct_device_open_with(const char *name, const ct_device_options 
 /* Gives up the caller's handle. The device itself lives until its last tensor is released. NULL is
  * allowed. */
 CT_API void ct_device_close(ct_device *device);
+/* A further handle, for an object that outlives the caller's: give it up with ct_device_close. Returns the
+ * device; NULL for NULL. */
+CT_API ct_device *ct_device_retain(ct_device *device);
 
 /* CT_OK if the device can be used, else the reason why it could not be opened. */
 CT_API ct_status ct_device_status(const ct_device *device);

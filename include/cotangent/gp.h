@@ -11,12 +11,14 @@
 #include <cotangent/gp/choose.h>
 #include <cotangent/gp/column.h>
 #include <cotangent/gp/comm.h>
+#include <cotangent/gp/csv.h>
 #include <cotangent/gp/file.h>
 #include <cotangent/gp/fit.h>
 #include <cotangent/gp/kernel.h>
 #include <cotangent/gp/likelihood.h>
 #include <cotangent/gp/loo.h>
 #include <cotangent/gp/model.h>
+#include <cotangent/gp/number.h>
 #include <cotangent/gp/numerics.h>
 #include <cotangent/gp/outputs.h>
 #include <cotangent/gp/predict.h>

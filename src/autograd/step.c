@@ -59,7 +59,7 @@ ct_step *ct_step_capture(ct_device *dev, ct_step_fn function, void *context)
     }
     ct_step *step = ct__host_alloc(dev, sizeof *step);
     if (!step) return NULL;
-    *step = (ct_step){ .device = ct__device_retain(dev), .function = function, .context = context };
+    *step = (ct_step){ .device = ct_device_retain(dev), .function = function, .context = context };
     snprintf(step->description, sizeof step->description, "called again at each replay");
     step->tape = ct_tape_new(dev);
     if (step->tape && dev->backend->capture_begin) step->pool = ct__pool_new(dev);

@@ -53,7 +53,7 @@ ct_tape *ct_tape_new(ct_device *device)
     ct_tape *tape = ct__host_alloc(device, sizeof *tape);
     if (!tape) return NULL;
     memset(tape, 0, sizeof *tape);
-    tape->device = ct__device_retain(device);
+    tape->device = ct_device_retain(device);
     tape->backward_of = -1;
     tape->epoch = 1;
     return tape;

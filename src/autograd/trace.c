@@ -1,6 +1,8 @@
 /* What trace.h declares. */
 #include "trace.h"
 
+#include "tensor/debug.h"
+
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /* ctgp info: advice. The options that it names are those of fit. */
 #include "ctgp.h"
 
+#include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* With more rows than this, one factorisation for each column takes too long. */
@@ -11,26 +11,39 @@ enum { MOST_ROWS = 5000 };
 #define NEGLIGIBLE 0.1
 
 typedef struct adviser {
+    FILE *to;
     ct_gp *gp;
     const ct_gp_numerics *numerics;
     bool any;
 } adviser;
 
-static void advise(adviser *a, const char *format, ...) CT_PRINTF(2, 3);
+static void begin_line(adviser *a)
+{
+    if (!a->any) say(a->to, "advice:\n");
+    a->any = true;
+}
 
-static void advise(adviser *a, const char *format, ...)
+CT_PRINTF(2, 3) static void advise(adviser *a, const char *format, ...)
 {
     char text[1024];
     va_list args;
-    if (!a->any) printf("advice:\n");
-    a->any = true;
+    begin_line(a);
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    say_line("  %s", text);
+    say(a->to, "  %s\n", text);
 }
 
 /* -- columns and terms: judged by what leave-one-out loses without them -- */
+
+/* The sum of the leave-one-out densities; NaN if that is unknown or takes too long. */
+static double density(ct_gp *gp)
+{
+    double sum;
+    return ct_gp_points(gp) > MOST_ROWS || ct_gp_loo_ablation(gp, NULL, 0, &sum) ? NAN : sum;
+}
+
+static bool is_noise(const ct_param *p) { return !strncmp(p->name, "noise.", 6); }
 
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
@@ -47,11 +60,11 @@ static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
 
 static void print_drop(adviser *a, const int64_t *columns, int64_t count, double loss)
 {
-    printf("%s  --drop ", a->any ? "" : "advice:\n");
-    a->any = true;
+    begin_line(a);
+    say(a->to, "  --drop ");
     for (int64_t k = 0; k < count; k++)
-        say(stdout, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
-    printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
+        say(a->to, "%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
+    say(a->to, ": leave-one-out loses %.2g nats without %s\n", fmax(loss, 0), count == 1 ? "it" : "them");
 }
 
 /* Columns are dropped one after another, each judged without those already dropped, so that of two equivalent
@@ -59,14 +72,14 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
 static void advise_on_columns(adviser *a, int64_t *gone)
 {
     int64_t count = 0, d = ct_gp_dims(a->gp);
-    double all, sum, loss = 0;
-    bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_ablation(a->gp, NULL, 0, &all);
+    const double all = density(a->gp);
+    double sum, loss = 0;
     for (int64_t j = 0; j < d; j++) {
         const ct_param *p = unseen_by(a->gp, j);
         const char *column = ct_gp_input(a->gp, j)->name;
         if (!p) continue;
         gone[count] = j;
-        if (!judge) {
+        if (isnan(all)) {
             advise(a,
                    "%s is at its upper bound: this part of the kernel does not see %s; compare ctgp loo of "
                    "a fit with --drop %s",
@@ -85,35 +98,32 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     if (count) print_drop(a, gone, count, loss);
 }
 
-/* *sum: the leave-one-out density without the term of variance i. */
-static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
+/* What leave-one-out loses without the term of variance i. */
+static double loss_without(ct_gp *gp, int64_t i)
 {
     ct_gp *copy = ct_gp_copy(gp);
-    if (!copy) return ct_last_status(ct_gp_device(gp));
     ct_param p = *ct_gp_param(gp, i);
     p.lower = 0;
     p.value *= 1e-9;
-    ct_status s = ct_gp_set_param(copy, i, &p);
-    if (!s) s = ct_gp_loo_ablation(copy, NULL, 0, sum);
+    const double loss = copy && !ct_gp_set_param(copy, i, &p) ? density(gp) - density(copy) : NAN;
     ct_gp_free(copy);
-    return s;
+    return loss;
 }
 
 static void advise_on_term(adviser *a, int64_t i)
 {
     const char *name = ct_gp_param(a->gp, i)->name;
-    double all, sum;
-    if (ct_gp_points(a->gp) > MOST_ROWS || ct_gp_loo_ablation(a->gp, NULL, 0, &all) ||
-        without_term(a->gp, i, &sum))
+    const double loss = loss_without(a->gp, i);
+    if (isnan(loss))
         advise(a, "%s is at its lower bound: compare ctgp loo of a fit whose --kernel leaves this term out",
                name);
-    else if (all - sum > NEGLIGIBLE)
+    else if (loss > NEGLIGIBLE)
         advise(a, "%s is at its lower bound, yet leave-one-out loses %.3g nats without this term", name,
-               all - sum);
+               loss);
     else
         advise(a,
                "--kernel without the term of %s, which is at its lower bound: leave-one-out loses %.2g nats",
-               name, all > sum ? all - sum : 0);
+               name, fmax(loss, 0));
 }
 
 /* -- bounds -- */
@@ -159,7 +169,7 @@ static void advise_on_bounds(adviser *a)
         int side = ct_gp_at_bound(a->gp, i);
         const char *column = p->column >= 0 ? ct_gp_input(a->gp, p->column)->name : "its columns";
         if (!side) continue;
-        if (!strncmp(p->name, "noise.", 6))
+        if (is_noise(p))
             advise_on_noise(a, p, side);
         else if (may_end(p, side))
             continue;
@@ -177,30 +187,25 @@ static void advise_on_bounds(adviser *a)
 
 /* -- the covariance matrix -- */
 
-/* Parameter k of the noise, or NULL. */
-static const ct_param *noise_param(const ct_gp *gp, int64_t k)
-{
-    for (int64_t i = 0; i < ct_gp_params(gp); i++)
-        if (!strncmp(ct_gp_param(gp, i)->name, "noise.", 6) && !k--) return ct_gp_param(gp, i);
-    return NULL;
-}
-
 const char *more_noise(const ct_gp *gp)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
     if (kind == CT_NOISE_NONE || kind == CT_NOISE_GIVEN) return "--noise learned";
     if (kind == CT_NOISE_GIVEN_PLUS) return NULL; /* it has no prior */
-    return noise_param(gp, 0)->prior.kind ? NULL : "--priors weak";
+    int64_t first = 0;
+    while (!is_noise(ct_gp_param(gp, first))) first++;
+    return ct_gp_param(gp, first)->prior.kind ? NULL : "--priors weak";
 }
 
 /* Whether some rows have next to no noise, given noise aside. */
 static bool is_quiet(const ct_gp *gp)
 {
     const ct_gp_noise kind = ct_gp_get_options(gp).noise;
-    const ct_param *p;
-    if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
-    for (int64_t k = 0; (p = noise_param(gp, k)) != NULL; k++)
-        if (!strstr(p->name, "slope") && ct_gp_at_bound(gp, ct_gp_find(gp, p->name)) < 0) return true;
+    if (noise_is_given(kind)) return false;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        if (is_noise(p) && !strstr(p->name, "slope") && ct_gp_at_bound(gp, i) < 0) return true;
+    }
     return kind == CT_NOISE_NONE;
 }
 
@@ -223,12 +228,10 @@ static void advise_on_matrix(adviser *a)
         advise(a, "%s digits hold: %s%sexpect no more of a prediction", how_many, remedy, or);
 }
 
-void print_advice(ct_gp *gp, const ct_gp_numerics *numerics)
+void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics)
 {
-    adviser a = { .gp = gp, .numerics = numerics };
-    int64_t *gone = malloc((size_t)ct_gp_dims(gp) * sizeof *gone);
+    adviser a = { .to = w->to, .gp = gp, .numerics = numerics };
     advise_on_matrix(&a);
     advise_on_bounds(&a);
-    if (gone) advise_on_columns(&a, gone);
-    free(gone);
+    advise_on_columns(&a, take(w->c, ct_gp_dims(gp), sizeof(int64_t), "columns"));
 }

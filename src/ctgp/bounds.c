@@ -1,12 +1,11 @@
 /* Bounds of parameters, from the command line. */
-#include "ctgp.h"
+#include "fit.h"
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void no_parameter(ctgp *c, const ct_gp *gp, const char *flag, const char *name)
+_Noreturn static void no_parameter(ctgp *c, const ct_gp *gp, const char *flag, const char *name)
 {
     char list[1024] = "";
     for (int64_t i = 0; i < ct_gp_params(gp); i++) add_name(list, sizeof list, ct_gp_param(gp, i)->name);
@@ -15,7 +14,6 @@ static void no_parameter(ctgp *c, const ct_gp *gp, const char *flag, const char 
 
 static void bound_one(ctgp *c, ct_gp *gp, int64_t i, const char *flag, bool upper, double value)
 {
-    if (!going(c)) return;
     ct_param p = *ct_gp_param(gp, i);
     if (p.fixed) fail(c, CODE_USAGE, "%s: %s is held by the kernel's text", flag, p.name);
     *(upper ? &p.upper : &p.lower) = value;
@@ -23,37 +21,32 @@ static void bound_one(ctgp *c, ct_gp *gp, int64_t i, const char *flag, bool uppe
         fail(c, CODE_USAGE, "%s: %s would have to be at least %g and at most %g", flag, p.name, p.lower,
              p.upper);
     p.value = fmin(fmax(p.value, p.lower), p.upper);
-    if (ct_gp_set_param(gp, i, &p)) fail(c, CODE_USAGE, "%s: %s", flag, ct_message(ct_gp_device(gp)));
+    if (ct_gp_set_param(gp, i, &p)) fail(c, CODE_USAGE, "%s: %s", flag, ct_message(c->device));
 }
 
 /* NAME=VALUE bounds the parameter of that name, or those that fit the name as a pattern. */
 static void bound(ctgp *c, ct_gp *gp, const char *flag, bool upper, char *text)
 {
-    if (!going(c)) return;
     double value;
     char *equals = strrchr(text, '=');
-    if (!equals || ct_number_read(equals + 1, strlen(equals + 1), &value) != CT_NUMBER) {
+    if (!equals || ct_number_read(equals + 1, strlen(equals + 1), &value) != CT_NUMBER)
         fail(c, CODE_USAGE, "%s: '%s' is not NAME=VALUE", flag, text);
-        return;
-    }
     *equals = 0;
     const int64_t exact = ct_gp_find(gp, text);
-    bool any = exact >= 0;
-    if (any) bound_one(c, gp, exact, flag, upper, value);
-    for (int64_t i = 0; i < ct_gp_params(gp) && exact < 0; i++) {
-        if (fnmatch(text, ct_gp_param(gp, i)->name, 0) != 0) continue;
+    bool any = false;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        if (exact >= 0 ? i != exact : fnmatch(text, ct_gp_param(gp, i)->name, 0) != 0) continue;
         any = true;
         bound_one(c, gp, i, flag, upper, value);
     }
     if (!any) no_parameter(c, gp, flag, text);
 }
 
-void set_bounds(ctgp *c, ct_gp *gp, const bounds *b)
+void set_bounds(ctgp *c, ct_gp *gp, const settings *s)
 {
-    const char *const flag[] = { "--lower", "--upper" }, *const text[] = { b->lower, b->upper };
+    const char *const flag[] = { "--lower", "--upper" }, *const text[] = { s->lower, s->upper };
     for (int k = 0; k < 2; k++) {
-        char **list = NULL;
-        const int64_t n = text[k] ? split_names(c, text[k], &list) : 0;
-        for (int64_t i = 0; i < n; i++) bound(c, gp, flag[k], k == 1, list[i]);
+        const name_list list = split_names(c, text[k]);
+        for (int64_t i = 0; i < list.n; i++) bound(c, gp, flag[k], k == 1, list.name[i]);
     }
 }

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* -- a list of names ------------------------------------------------------------------------------------- */
@@ -33,87 +32,83 @@ static bool take_name(const char **from, char **to)
     return *p;
 }
 
-int64_t split_names(ctgp *c, const char *text, char ***list)
+name_list split_names(ctgp *c, const char *text)
 {
-    int64_t n = 1;
-    for (const char *p = text; *p; p++) n += *p == ',';
+    name_list list = { 0 };
+    if (!text) return list;
+    int64_t most = 1;
+    for (const char *p = text; *p; p++) most += *p == ',';
     char *copy = take(c, (int64_t)strlen(text), 1, "letters of names");
-    *list = take(c, n, sizeof **list, "names");
-    if (!going(c)) return 0;
-    n = 0;
+    list.name = take(c, most, sizeof *list.name, "names");
     do {
-        (*list)[n++] = copy;
+        list.name[list.n++] = copy;
     } while (take_name(&text, &copy));
-    return n;
+    return list;
 }
 
-const char *option_name(const char *name, char text[OPTION_NAME])
+const char *option_name(ctgp *c, const char *name)
 {
     bool plain = *name, blanks = *name == ' ' || (*name && name[strlen(name) - 1] == ' ');
     for (const char *p = name; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_.-", *p);
-    if (plain || strlen(name) > OPTION_NAME / 4 - 2) return name;
+    if (plain) return name;
     const bool list = blanks || *name == '"' || strchr(name, ',') || !*name; /* else one name as it is */
-    char *to = text;
-    *to++ = '\'';
-    if (list) *to++ = '"';
+    char *text = take(c, 4 * (int64_t)strlen(name) + 4, 1, "letters of a name"), *to = text;
+    to += sprintf(to, list ? "'\"" : "'");
     for (const char *p = name; *p; p++) {
         if (*p == '"' && list) *to++ = '"';
         to += sprintf(to, *p == '\'' ? "'\\''" : "%c", *p);
     }
-    if (list) *to++ = '"';
-    strcpy(to, "'");
+    sprintf(to, list ? "\"'" : "'");
     return text;
 }
 
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
-/* The column of this name, or those that fit it as a pattern. */
-static void pick_one(ctgp *c, const frame *f, const char *name, pick *picks, int64_t *n)
+static void add_pick(picks *p, int64_t col, bool exact)
 {
-    if (!going(c)) return;
-    const int64_t exact = ct_table_find(f->table, name), before = *n;
-    const bool pattern = strpbrk(name, "*?[") != NULL;
-    if (exact >= 0 || !pattern) {
-        picks[(*n)++] = (pick){ exact, true };
-        frame_needs(c, f, name);
+    p->cols[p->n] = col;
+    p->exact[p->n++] = exact;
+}
+
+/* Adds the column of this name, or those that fit it as a pattern. */
+static void pick_one(ctgp *c, const frame *f, const char *name, picks *p)
+{
+    const int64_t before = p->n;
+    if (ct_table_find(f->table, name) >= 0 || !strpbrk(name, "*?[")) {
+        add_pick(p, frame_column(c, f, name), true);
         return;
     }
     for (int64_t j = 0; j < ct_table_cols(f->table); j++) {
         bool taken = fnmatch(name, ct_table_name(f->table, j), 0) != 0;
-        for (int64_t i = 0; i < *n && !taken; i++) taken = picks[i].col == j;
-        if (!taken) picks[(*n)++] = (pick){ j, false };
+        for (int64_t i = 0; i < p->n && !taken; i++) taken = p->cols[i] == j;
+        if (!taken) add_pick(p, j, false);
     }
-    if (*n > before) return;
-    fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
+    if (p->n == before)
+        fail(c, CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
 }
 
-void frame_pick(ctgp *c, const frame *f, const char *text, pick **picks, int64_t *n)
+picks frame_pick(ctgp *c, const frame *f, const char *text)
 {
-    char **names = NULL;
-    const int64_t count = split_names(c, text, &names);
-    *n = 0;
-    *picks = take(c, count + ct_table_cols(f->table), sizeof **picks, "columns");
-    for (int64_t i = 0; i < count && going(c); i++) pick_one(c, f, names[i], *picks, n);
+    const name_list list = split_names(c, text);
+    const int64_t most = list.n + ct_table_cols(f->table);
+    picks p = { .cols = take(c, most, sizeof *p.cols, "columns"),
+                .exact = take(c, most, sizeof *p.exact, "columns") };
+    for (int64_t i = 0; i < list.n; i++) pick_one(c, f, list.name[i], &p);
+    return p;
 }
 
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
-void frame_keep(ctgp *c, const frame *f, const char *list, text_columns *k)
+void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to)
 {
-    pick *picks = NULL;
-    *k = (text_columns){ 0 };
-    if (!going(c) || !list) return;
-    const int64_t rows = ct_table_rows(f->table);
-    frame_pick(c, f, list, &picks, &k->n);
-    k->names = take(c, k->n, sizeof *k->names, "columns to keep");
-    k->texts = take(c, rows, (size_t)k->n * sizeof *k->texts, "rows to keep");
-    for (int64_t j = 0; j < k->n && going(c); j++) {
-        k->names[j] =
-            picks[j].col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, picks[j].col);
-        for (int64_t i = 0; i < rows; i++) k->texts[i * k->n + j] = ct_table_text(f->table, i, picks[j].col);
+    const picks p = frame_pick(c, f, list);
+    for (int64_t j = 0; j < p.n; j++) {
+        const int64_t col = p.cols[j];
+        const char *name = col == j && ct_table_unnamed(f->table, j) ? "" : ct_table_name(f->table, col);
         for (int64_t i = 0; i < j; i++)
-            if (picks[i].col == picks[j].col)
-                fail(c, CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
+            if (p.cols[i] == col) fail(c, CODE_USAGE, "--keep: column '%s' is there twice", name);
+        const char **texts = sheet_texts(c, to, name);
+        for (int64_t i = 0; i < to->rows; i++) texts[i] = ct_table_text(f->table, i, col);
     }
 }

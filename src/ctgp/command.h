@@ -4,6 +4,7 @@
 
 #include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
+#include <setjmp.h>
 #include <stdio.h>
 
 /* Exit codes; the man page lists them. */
@@ -20,29 +21,58 @@ typedef enum code {
 
 /* -- context.c: a command that runs --
  *
- * Every step takes its command's context. A step that fails prints one line and keeps its code there; later
- * steps do nothing, as on a tape. So steps follow each other, and one look at the end is enough. */
+ * Every step takes its command's context. A step that fails prints one line and ends the command with its
+ * code: it does not return. So steps follow each other, and none checks the one before. The context owns the
+ * device and all that a step allocates, and releases them when the command ends, either way. */
 
 typedef struct owned owned;
 
 typedef struct ctgp {
-    int code;     /* GO_ON, or what the program exits with */
-    owned *owned; /* what the command has allocated, the last first */
+    int code;          /* CODE_OK, or the code of the first failure */
+    ct_device *device; /* NULL until a command opens it */
+    const char *kept;  /* a model that is written, which a later failure leaves as it is; NULL: none */
+    owned *owned;      /* what the command has allocated, the last first */
+    jmp_buf end;       /* where a failure leads */
+    /* The options that several commands have. */
+    const char *device_name, *output;
+    bool json;
+    ct_csv_options table;
 } ctgp;
 
-enum { GO_ON = -1 };
-
-static inline bool going(const ctgp *c) { return c->code == GO_ON; }
-/* Ends the command without a message, unless it has failed before. */
-void stop(ctgp *c, int result);
-/* Zeroed memory for n things, or NULL after the failure "no memory for 17 rows". The context owns it. */
+/* Ends the command without a message. */
+_Noreturn void stop(ctgp *c, int result);
+/* Zeroed memory for n things; fails with "no memory for 17 rows". */
 void *take(ctgp *c, int64_t n, size_t size, const char *what);
-/* Hands an object to the context. NULL after a failure, or if it is NULL, which is one of memory. */
+/* A text that is made by a format. */
+char *text_of(ctgp *c, const char *format, ...) CT_PRINTF(2, 3);
+/* A number in the fewest digits that read back as it. */
+const char *number_text(ctgp *c, double value);
+/* Hands an object to the context, which calls `release`. NULL is a failure of the device, or one of memory.
+ * */
 void *own(ctgp *c, void *object, void (*release)(void *object));
-/* The same for a tensor; NULL is a failure of its device. */
-ct_tensor *own_tensor(ctgp *c, ct_device *device, ct_tensor *tensor);
+ct_tensor *own_tensor(ctgp *c, ct_tensor *tensor);
+/* Takes an object (may be NULL) back from the context, for a function that will own it. */
+void *disown(ctgp *c, void *object);
 /* Releases what the context owns, the last first, down to what c->owned was before; all for NULL. */
 void give_back(ctgp *c, const owned *until);
+/* Opens the command's device, unless it is open. */
+void open_device(ctgp *c);
+/* Fails if the device did. */
+void check(ctgp *c, ct_status status);
+/* A new tensor in f64, and the numbers of one. */
+ct_tensor *new_tensor(ctgp *c, ct_shape shape);
+double *tensor_values(ctgp *c, const ct_tensor *tensor);
+
+/* A file in memory. */
+typedef struct memory_file {
+    FILE *to;
+    char *text; /* [size], once it is ended */
+    size_t size;
+} memory_file;
+
+memory_file *memory_open(ctgp *c, const char *what);
+/* Ends it; fails with "no memory for the picture" where it lacks a part. */
+void memory_end(ctgp *c, memory_file *m, const char *what);
 
 /* -- program.c -- */
 
@@ -63,25 +93,23 @@ FILE *many_voice(void);
 bool many_keep(const char *text);
 /* Ends the command in all processes, also where it failed in one of them alone. All get the same code. */
 void many_end(ctgp *c);
-/* Sets the device of many processes, "cpu". CODE_UNSUPPORTED if another one is asked for. */
-void many_device(ctgp *c, const char **name);
 /* Copies bytes from process 0 to all. Fails with the code of a process that has failed. */
 void many_share(ctgp *c, void *data, size_t bytes);
 
 /* -- text.c: what people read --
  *
- * All of it is printed as UTF-8 without control characters, whatever bytes a name has. So no format has the
- * end of a line: functions that print a line add it. */
+ * All of it is printed as UTF-8 without control characters, whatever bytes a name has. Only a format itself
+ * can end a line. */
 
 void say(FILE *to, const char *format, ...) CT_PRINTF(2, 3);
-/* One line on standard output. */
-void say_line(const char *format, ...) CT_PRINTF(1, 2);
 /* "ctgp: " and one line on standard error. */
 void note(const char *format, ...) CT_PRINTF(1, 2);
-/* A step's failure: "ctgp: " and one line, if it is the command's first. */
-void fail(ctgp *c, int result, const char *format, ...) CT_PRINTF(3, 4);
-/* The same for a message of the library, which may have several lines, after `what` (may be NULL). */
-void fail_message(ctgp *c, int result, const char *what, const char *message);
+/* A step's failure: "ctgp: " and one line. It ends the command. */
+_Noreturn void fail(ctgp *c, int result, const char *format, ...) CT_PRINTF(3, 4);
+/* The same for a message of the library, which may have several lines. */
+_Noreturn void fail_message(ctgp *c, int result, const char *message);
+/* The same outside of a command, where it returns. */
+void report(ctgp *c, int result, const char *message);
 
 /* The next character of a text, which it passes; 0 at the end. A byte that is not UTF-8 is taken for
  * Latin-1. */
@@ -93,84 +121,142 @@ bool is_control(uint32_t c);
 
 /* -- options.c: the command line -- */
 
+/* A row for each option. Its value goes to the one place that is given. */
 typedef struct option {
     const char *name;  /* "--target"           */
-    const char *value; /* "NAME"; NULL: a flag  */
+    const char *value; /* "NAME"; NULL: a flag */
     const char *help;
-    const char **text; /* where the value goes; a flag stores its own name */
+    /* Where the value goes: to one of these places. */
+    const char **text;
+    bool *flag;
+    double *share; /* a number between 0 and 1, neither included */
+    long *whole;   /* a whole number from least to most          */
+    int *choice;   /* the index of one of the words of `choices` */
+    long least, most;
+    const char *choices;  /* with blanks between */
+    bool output;          /* a text is the path of a file to write, which must be no input */
+    const char *required; /* the message where the option is not given */
 } option;
 
+/* The options that several commands have: of tables that they read, also at rows to predict, of a model with
+ * several outputs, of the device, and of the result. */
+enum { OF_TABLES = 1, OF_ROWS = 2, OF_OUTPUTS = 4, OF_DEVICE = 8, OF_RESULT = 16 };
+
+enum { MOST_FILES = 3 };
+
 typedef struct command {
-    const char *name, *arguments, *summary, *details;
-    int n_positional, n_optional; /* files; the optional ones follow, NULL if not given */
+    const char *name, *summary, *details;
+    const char *files[MOST_FILES]; /* names of the files of its command line */
+    int needed;                    /* so many of them; the others may be left out */
+    int inputs_from;               /* the first that no output may overwrite */
+    const char *also;              /* the options that it needs, or NULL */
+    int shared;                    /* OF_TABLES, ... */
     const option *options;
     int n_options;
 } command;
 
-/* The option of every command that computes. */
-#define DEVICE_OPTION(text)                                                             \
-    {                                                                                   \
-        "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &(text) \
-    }
+/* Stores the options and the files of a command line; a file that is left out is NULL. --help ends the
+ * command with CODE_OK. */
+void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char *files[MOST_FILES]);
 
-/* Stores the options and the files of a command line. --help ends the command with CODE_OK. */
-void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional);
-
-/* Each reads the text of an option, or fails with CODE_USAGE. A `text` of NULL leaves *out unchanged. */
-void parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out);
-/* A number between 0 and 1, neither included. */
-void parse_share(ctgp *c, const char *name, const char *text, double *out);
-void parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out);
+/* Reads a number between 0 and 1, or fails with CODE_USAGE. */
+double parse_share(ctgp *c, const char *name, const char *text);
 
 /* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
 void add_name(char *list, size_t size, const char *name);
 
-/* Whether the path leads to a regular file, through links or not. */
-bool is_file(const char *path);
 /* Fails with CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument. */
 void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in);
 
+/* The code of a failure of the library, and the other way round. */
 int code_of(ct_status status);
-/* Fails with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
- * printed before the message. */
-void fail_device(ctgp *c, const ct_device *device, const char *what);
+ct_status status_of(int result);
+/* Fails with the message and the code of the device's last failure, never CODE_OK. */
+_Noreturn void fail_device(ctgp *c);
 /* Ends what goes to standard output. It fails where that could not all be written, to a full disk or a closed
  * pipe. */
 void end_output(ctgp *c);
-/* The same after a model has been saved: beside a failure it says where the model is. */
-void end_output_of_model(ctgp *c, const char *path);
 
-/* -- json.c: one line of JSON, its commas where they belong -- */
-
-typedef struct json {
-    FILE *to;
-    bool more; /* a comma comes before the next value */
-} json;
-
-/* Each writes a value with its name, NULL for that of a list or for the whole line. */
-void json_open(json *j, const char *name, char bracket); /* '{' or '[' */
-void json_close(json *j, char bracket);
-void json_string(json *j, const char *name, const char *text); /* NULL: null */
-void json_number(json *j, const char *name, double value);     /* null where it is not finite */
-void json_whole(json *j, const char *name, int64_t value);
-void json_flag(json *j, const char *name, bool value);
-/* {"kind": "each", "outputs": [, without the kind for NULL. */
-void json_outputs(json *j, const char *kind);
-/* Ends the line, of several outputs with their list. */
-void json_end(json *j, bool several);
-/* A value as printf writes it. */
-void json_print(json *j, const char *name, const char *format, ...) CT_PRINTF(3, 4);
-
-/* -- fields.c: a result as named numbers, which text and JSON print in their own ways -- */
+/* -- result.c: a result, described once for people and for scripts --
+ *
+ * It is a list of fields. Text has the value of each by its format, JSON by its name. */
 
 typedef struct field {
-    const char *name; /* NULL: it is left out */
-    double value;
-    const char *text, *json; /* formats of printf; json NULL: all digits, or null where not finite */
+    enum { FIELD_NONE, FIELD_COUNT, FIELD_NUMBER, FIELD_WORD, FIELD_FLAG, FIELD_BEGIN, FIELD_END } kind;
+    const char *name; /* NULL in a list, and for the whole */
+    const char *text; /* a format of printf; NULL: for JSON alone */
+    double number;
+    const char *word;
 } field;
 
-/* "n": 20, "rmse": 0.1, ... to j, or n=20 rmse=0.1 ... to a stream where j is NULL. */
-void write_fields(const field *f, int n, json *j, FILE *to);
+/* JSON has null for a number that is not finite. */
+static inline field field_number(const char *name, const char *text, double value)
+{
+    return (field){ .kind = FIELD_NUMBER, .name = name, .text = text, .number = value };
+}
+
+/* NULL is null in JSON and nothing in text. */
+static inline field field_word(const char *name, const char *text, const char *value)
+{
+    return (field){ .kind = FIELD_WORD, .name = name, .text = text, .word = value };
+}
+
+/* The text is there where it is true. */
+static inline field field_flag(const char *name, const char *text, bool value)
+{
+    return (field){ .kind = FIELD_FLAG, .name = name, .text = text, .number = value, .word = "" };
+}
+
+/* A number whose text is a word: "365 days". */
+static inline field field_shown(const char *name, const char *text, double value, const char *shown)
+{
+    return (field){ .kind = FIELD_NUMBER, .name = name, .text = text, .number = value, .word = shown };
+}
+
+/* For people alone: a word, NULL for nothing, or a number. */
+static inline field field_text(const char *text, const char *word)
+{
+    return (field){ .text = text, .word = word };
+}
+
+static inline field field_count(const char *text, double value)
+{
+    return (field){ .kind = FIELD_COUNT, .text = text, .number = value };
+}
+
+/* The name of what follows, as the first column of a list. */
+static inline field field_label(const char *name) { return field_text("  %-28s ", name); }
+
+/* What lies between '{' and '}', or '[' and ']', in JSON; the text begins or ends it. */
+static inline field field_begin(const char *name, char bracket, const char *text)
+{
+    return (field){ .kind = FIELD_BEGIN, .name = name, .text = text, .number = bracket, .word = "" };
+}
+
+static inline field field_end(char bracket, const char *text)
+{
+    return (field){ .kind = FIELD_END, .text = text, .number = bracket, .word = "" };
+}
+
+typedef struct writer {
+    ctgp *c;
+    FILE *to, *out; /* what is written waits in `memory`, so that no failure leaves a part of it on `out` */
+    memory_file *memory;
+    bool json;
+    bool more; /* a comma comes before the next value */
+    int depth; /* the open brackets; after the last one the line ends */
+} writer;
+
+/* Begins a result, whose end prints it. */
+writer result_begin(ctgp *c, FILE *out);
+void result_end(writer *w);
+void write_fields(writer *w, const field *f, size_t n);
+#define WRITE(w, ...) \
+    write_fields(w, (const field[]){ __VA_ARGS__ }, sizeof((const field[]){ __VA_ARGS__ }) / sizeof(field))
+
+/* A list of results is {"kind": "joint", "outputs": [...]}, or without a kind for NULL. */
+void begin_outputs(writer *w, const char *kind);
+void end_outputs(writer *w);
 
 /* -- signals.c -- */
 
@@ -182,26 +268,11 @@ void signals_release(void);
 /* -- dialect.c: how a table is written, if options say so -- */
 
 typedef struct dialect {
-    const char *separator, *decimal, *header, *unseen;
+    const char *separator, *decimal;
+    int header, unseen; /* the indices of yes and no, error and prior; -1 unless given */
 } dialect;
 
-/* The options of every command that reads a table. */
-#define DIALECT_OPTIONS(d)                                                                         \
-    { "--separator", "SIGN", "comma, semicolon, tab, blanks, bar or colon; found unless given",    \
-      &(d).separator },                                                                            \
-        { "--decimal", "SIGN", "point or comma; found unless given", &(d).decimal },               \
-    {                                                                                              \
-        "--header", "yes|no", "whether the first row holds names; found unless given", &(d).header \
-    }
-
-/* That of commands that predict at rows of a table. */
-#define UNSEEN_OPTION(d)                                                                            \
-    {                                                                                               \
-        "--unseen", "error|prior",                                                                  \
-            "a level that the model has not seen: an error unless given, or the prior", &(d).unseen \
-    }
-
-void parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how);
+ct_csv_options parse_dialect(ctgp *c, const dialect *d);
 /* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
  * messages. */
 const char *dialect_remedy(const char *message);

@@ -5,147 +5,54 @@
 
 #include "model.h"
 
-/* -- bounds.c -- */
+/* -- parameters.c -- */
 
-/* What --lower and --upper say, "NAME=VALUE,..."; NULL: nothing. */
-typedef struct bounds {
-    const char *lower, *upper;
-} bounds;
-
-/* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
-void set_bounds(ctgp *c, ct_gp *gp, const bounds *b);
-
-/* -- levels.c -- */
-
+/* "parameters": { name: value, ... }; in text a line for each, with its prior or not. */
+void write_parameters(writer *w, const ct_gp *gp, bool priors);
 /* Prints the standard deviations and correlations of the levels of each `index` in the kernel. */
-void print_levels(const ct_gp *gp);
+void print_levels(FILE *to, const ct_gp *gp);
 
 /* -- kernels.c -- */
 
 void print_kernels(void);
-
-/* -- season.c -- */
-
-/* --season: the name of an input, none, or NULL. */
-void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
-                     ct_gp_choose_options *how);
-/* Sets restarts, with a note, if the kernel has a period without a start. */
-void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
-/* Prints each season on standard error and, if somebody asked for seasons, that there is none. */
-void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
-/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...] */
-void json_seasons(json *j, const ct_season *season, int count);
-/* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
-void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given);
-
-/* -- train.c: fits -- */
-
-/* What all searches of a fit took, and the seasons that were found first. */
-typedef struct effort {
-    int iterations, evaluations, starts;
-    double seconds;
-    ct_season season[CT_SEASONS];
-    int seasons;
-} effort;
-
-typedef enum progress {
-    PROGRESS_LINE, /* on a terminal one line, which is rewritten */
-    PROGRESS_NONE,
-    PROGRESS_EACH, /* a line for each iteration */
-} progress;
-
-typedef struct patience {
-    progress progress;
-    long seconds; /* that all searches may take; 0: any time */
-} patience;
-
-/* Fits a model of `kernel`, which it takes over, by how->fit within the limits, or chooses a covariance where
- * `kernel` is NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far.
- * *gp is the caller's, also after a failure. */
-void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-           const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
-           effort *e);
-
-/* The same for outputs with one model, whose kernel is given. */
-void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                   const ct_outputs_options *options, const ct_fit_options *how, patience most,
-                   ct_outputs **o, effort *e);
 
 /* -- advice.c -- */
 
 /* The option that raises a noise that is too low; NULL where the data determine the noise. */
 const char *more_noise(const ct_gp *gp);
 /* Prints the lines of advice under "advice:", where there are any. */
-void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
+void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
-typedef struct outlier {
-    int64_t place; /* line of the table, or row of the model, from 1 */
-    double sigmas;
-} outlier;
-
-typedef struct outliers {
-    int64_t count;     /* -1: the model cannot tell */
-    outlier *list;     /* the farthest first        */
-    const char *where; /* "line" or "row"           */
-} outliers;
-
-/* By their lines in the table whose rows the model has learned, or with f = NULL by their rows. */
-void outliers_find(ctgp *c, outliers *o, ct_gp *gp, const frame *f);
-/* One line, where there are such rows. */
-void print_outliers(const outliers *o, const char *heading);
-/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(json *j, const outliers *o);
+/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], the farthest first, by lines of the table whose rows the
+ * model has learned; with f = NULL by its rows, and null where the model cannot tell. In text a line, where
+ * there are any. */
+void write_outliers(writer *w, ct_gp *gp, const frame *f, const char *heading);
 
 /* -- sensitivity.c: how much each feature matters -- */
 
-/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises if the feature is
- * held at its mean; NaN if there is no covariance then. */
-typedef struct sensitivity {
-    double *first, *total, *loss;
-    char why[256]; /* why there are none, or "" */
-} sensitivity;
-
-void sensitivity_make(ctgp *c, sensitivity *s, ct_gp *gp, uint64_t seed);
-void print_sensitivity(const sensitivity *s, const ct_gp *gp);
-/* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
-void json_sensitivity(json *j, const sensitivity *s, const ct_gp *gp);
-
-/* -- info_columns.c: what the inputs stand for -- */
-
-typedef struct column_range {
-    double low, high;
-} column_range;
-
-/* Of each input in the model's rows, [d]. */
-void read_ranges(ctgp *c, ct_gp *gp, column_range **range);
-/* A parameter's value, with its unit where that is a time: "22.06 days". */
-const char *value_text(const ct_gp *gp, const ct_param *p, char text[64]);
-/* "parameters": { name: value, ... } */
-void json_parameters(json *j, const ct_gp *gp);
-void print_columns(const ct_gp *gp, const column_range *range);
-void json_columns(json *j, const ct_gp *gp, const column_range *range);
+/* Sobol indices of the mean, and how far the leave-one-out NLPD rises if the feature is held at its mean:
+ * "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
+void write_sensitivity(writer *w, ct_gp *gp, uint64_t seed);
 
 /* -- trend.c: the mean -- */
 
 /* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */
 void read_mean(const char *text, ct_gp_options *options);
 /* CODE_USAGE for a single word that is neither one of these nor a column. */
-void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d);
+void check_mean(ctgp *c, const ct_gp_options *options, int64_t d);
 /* The mean of a model as such a text. */
-const char *mean_text(const ct_gp *gp, char *text, size_t size);
+const char *mean_text(ctgp *c, const ct_gp *gp);
 
-/* The coefficients of a basis. */
-typedef struct trend {
-    int64_t count; /* 0 without a basis, or a factor */
-    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
-} trend;
+/* Of a basis: "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
+void write_trend(writer *w, ct_gp *gp);
 
-void read_trend(ctgp *c, ct_gp *gp, trend *t);
-/* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
-void print_trend(const ct_gp *gp, const trend *t);
-void json_trend(json *j, const ct_gp *gp, const trend *t);
+/* -- info_result.c -- */
+
+/* What ctgp info says of an output. `factor`: the file has it. `table`: the rows that the model has learned,
+ * or NULL. Without `seed` there is no sensitivity. */
+void write_info(writer *w, ct_gp *gp, bool factor, const frame *table, const uint64_t *seed);
 
 /* -- the commands -- */
 

@@ -7,21 +7,18 @@
 
 static void release_table(void *table) { ct_table_free(table); }
 
-void frame_parse(ctgp *c, frame *f, const source *t, const ct_csv_options *how, const char *const *only,
-                 int64_t n)
+frame frame_parse(ctgp *c, const source *t, const ct_csv_options *how, const char *const *only, int64_t n)
 {
-    if (!going(c)) return;
     ct_csv_options options = *how;
     options.only = only;
     options.n_only = n;
     options.label = t->name;
-    *f = (frame){ .path = t->name, .device = t->device };
-    f->table = ct_csv_parse(t->device, t->data, t->size, &options);
-    if (f->table) f->table = own(c, f->table, release_table);
-    if (!f->table && ct_last_status(t->device) == CT_EFORMAT)
-        fail(c, CODE_DATA, "%s%s", ct_message(t->device), dialect_remedy(ct_message(t->device)));
-    if (!f->table) fail_device(c, t->device, NULL);
-    if (ct_table_rows(f->table) == 0) fail(c, CODE_DATA, "%s: there are no rows below the header", f->path);
+    ct_table *table = ct_csv_parse(c->device, t->data, t->size, &options);
+    if (!table && ct_last_status(c->device) == CT_EFORMAT)
+        fail(c, CODE_DATA, "%s%s", ct_message(c->device), dialect_remedy(ct_message(c->device)));
+    own(c, table, release_table);
+    if (ct_table_rows(table) == 0) fail(c, CODE_DATA, "%s: there are no rows below the header", t->name);
+    return (frame){ .path = t->name, .table = table };
 }
 
 void frame_tell_notes(const frame *f)
@@ -33,7 +30,6 @@ void frame_tell_notes(const frame *f)
 
 int64_t frame_column(ctgp *c, const frame *f, const char *name)
 {
-    if (!going(c)) return -1;
     int64_t found = ct_table_find(f->table, name);
     if (found >= 0) return found;
     char list[512] = "";
@@ -41,28 +37,49 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
     for (int64_t j = 0; j < n; j++) add_name(list, sizeof list, ct_table_name(f->table, j));
     fail(c, CODE_DATA, "%s has no column '%s'; it has %s%s", f->path, name, list,
          n == 1 ? " alone: --separator says what stands between columns" : "");
-    return -1;
 }
 
-void frame_needs(ctgp *c, const frame *f, const char *name) { frame_column(c, f, name); }
+_Noreturn void fail_cell(ctgp *c, const frame *f, int64_t row, int64_t col, const char *why)
+{
+    fail(c, CODE_DATA, "%s, line %lld, column '%s': %s", f->path, (long long)ct_table_line(f->table, row),
+         ct_table_name(f->table, col), why);
+}
+
+bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name)
+{
+    for (int64_t j = 0; j < n; j++)
+        if (!strcmp(ct_table_name(f->table, cols[j]), name)) return true;
+    return false;
+}
+
+/* How many of the columns have a value in a row. */
+static int64_t count_values(ctgp *c, const frame *f, int64_t row, const int64_t *cols, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const double value = ct_table_at(f->table, row, cols[j]);
+        if (isinf(value)) fail_cell(c, f, row, cols[j], "the value is infinite");
+        count += !isnan(value);
+    }
+    return count;
+}
 
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
-    if (!going(c)) return;
-    int64_t all = ct_table_rows(f->table);
+    const int64_t all = ct_table_rows(f->table);
     if (!f->rows) f->rows = take(c, all, sizeof *f->rows, "rows");
     f->n_rows = 0;
-    for (int64_t i = 0; i < all && going(c); i++) {
-        bool complete = true;
-        for (int64_t j = 0; j < n; j++) {
-            double value = ct_table_at(f->table, i, cols[j]);
-            if (isinf(value))
-                fail(c, CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
-                     (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
-            complete &= !isnan(value);
-        }
-        if (complete) f->rows[f->n_rows++] = i;
-    }
+    for (int64_t i = 0; i < all; i++)
+        if (count_values(c, f, i, cols, n) == n) f->rows[f->n_rows++] = i;
+}
+
+void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n)
+{
+    int64_t kept = 0, *rows = take(c, f->n_rows, sizeof *rows, "rows");
+    for (int64_t k = 0; k < f->n_rows; k++)
+        if (count_values(c, f, f->rows[k], cols, n)) rows[kept++] = f->rows[k];
+    f->rows = rows;
+    f->n_rows = kept;
 }
 
 void frame_tell_missing(const frame *f, const char *text)
@@ -72,24 +89,22 @@ void frame_tell_missing(const frame *f, const char *text)
     note(text, all - f->n_rows, all);
 }
 
-ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
+double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n)
 {
-    if (!going(c)) return NULL;
-    const owned *before = c->owned;
     double *values = take(c, f->n_rows, (size_t)n * sizeof *values, "rows");
-    for (int64_t i = 0; i < f->n_rows && values; i++)
+    for (int64_t i = 0; i < f->n_rows; i++)
         for (int64_t j = 0; j < n; j++) values[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
-    ct_tensor *t = values ? ct_from(f->device, CT_F64, ct_shape2(f->n_rows, n), values) : NULL;
-    ct_tensor *cast = t ? ct_tensor_cast(t, dtype) : NULL;
-    ct_release(t);
-    give_back(c, before);
-    return own_tensor(c, f->device, cast);
+    return values;
 }
 
-int ascending(const void *a, const void *b)
+ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
 {
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    const owned *before = c->owned;
+    const double *values = frame_values(c, f, cols, n);
+    ct_tensor *wide = own_tensor(c, ct_from(c->device, CT_F64, ct_shape2(f->n_rows, n), values));
+    ct_tensor *cast = ct_tensor_cast(wide, dtype);
+    give_back(c, before);
+    return own_tensor(c, cast);
 }
 
 typedef struct record {
@@ -107,13 +122,10 @@ static int compare(const void *a, const void *b)
 
 void frame_distinct(ctgp *c, const frame *f, const int64_t *cols, int64_t n)
 {
-    double *x = take(c, f->n_rows, (size_t)n * sizeof *x, "rows");
+    const double *x = frame_values(c, f, cols, n);
     record *records = take(c, f->n_rows, sizeof *records, "rows");
-    if (!going(c)) return;
-    for (int64_t i = 0; i < f->n_rows; i++) {
-        for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
+    for (int64_t i = 0; i < f->n_rows; i++)
         records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
-    }
     qsort(records, (size_t)f->n_rows, sizeof *records, compare);
     for (int64_t i = 1; i < f->n_rows; i++)
         if (!memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x))

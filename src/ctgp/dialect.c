@@ -15,25 +15,22 @@ static char find_sign(const char *text, const sign *signs, int n)
     return 0;
 }
 
-void parse_dialect(ctgp *c, const dialect *d, ct_csv_options *how)
+ct_csv_options parse_dialect(ctgp *c, const dialect *d)
 {
-    if (!going(c)) return;
     static const sign separators[] = { { "comma", ',' },  { "semicolon", ';' }, { "tab", '\t' },
                                        { "blanks", ' ' }, { "bar", '|' },       { "colon", ':' } };
     static const sign decimals[] = { { "point", '.' }, { "comma", ',' } };
-    static const char *const yes_no[] = { "yes", "no" };
-    static const char *const unseen[] = { "error", "prior" };
-    int header = -1, choice = 0;
-    *how = (ct_csv_options){ 0 };
-    if (d->separator && !(how->delimiter = find_sign(d->separator, separators, 6)))
+    const ct_csv_options how = { .delimiter = d->separator ? find_sign(d->separator, separators, 6) : 0,
+                                 .decimal = d->decimal ? find_sign(d->decimal, decimals, 2) : 0,
+                                 .header = d->header < 0 ? 0
+                                           : d->header   ? -1
+                                                         : 1,
+                                 .unseen = d->unseen == 1 };
+    if (d->separator && !how.delimiter)
         fail(c, CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
              d->separator);
-    if (d->decimal && !(how->decimal = find_sign(d->decimal, decimals, 2)))
-        fail(c, CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
-    parse_choice(c, "--header", d->header, yes_no, 2, &header);
-    parse_choice(c, "--unseen", d->unseen, unseen, 2, &choice);
-    how->header = header < 0 ? 0 : header ? -1 : 1;
-    how->unseen = choice == 1;
+    if (d->decimal && !how.decimal) fail(c, CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
+    return how;
 }
 
 /* Words of the library's messages, and the option that helps. */

@@ -4,93 +4,112 @@
 
 #include "ctgp.h"
 
+typedef enum progress {
+    PROGRESS_LINE, /* on a terminal one line, which is rewritten */
+    PROGRESS_NONE,
+    PROGRESS_EACH, /* a line for each iteration */
+} progress;
+
 typedef struct settings {
     const char *path, *target, *features, *drop, *categorical, *time, *kernel, *season, *model;
     ct_gp_options gp;
     ct_fit_options fit;
-    dialect written;
-    ct_csv_options table;
     ct_dtype dtype;
-    patience patience;
-    bounds limits;
-    double test;    /* the share of the rows that is held back */
-    bool test_last; /* they are the last ones */
+    noise_source noise;
+    const char *lower, *upper; /* bounds of parameters, "NAME=VALUE,..."; NULL: none */
+    progress progress;
+    long time_limit; /* seconds that all searches may take; 0: any time */
+    double test;     /* the share of the rows that is held back */
+    bool test_last;  /* they are the last ones */
     bool restarts_given;
-    long max_rows;  /* 0: all */
-    char **targets; /* [n_targets], of `target` */
-    int64_t n_targets;
-    ct_outputs_kind outputs; /* of several */
+    long max_rows;               /* 0: all */
+    int64_t n_targets, *targets; /* columns of the table, [n_targets], that `target` names */
+    ct_outputs_kind outputs;     /* of several */
     long rank;
-    const char *device, *no_factor, *json;
-    char default_model[4096], noise_name[4096];
+    bool no_factor;
 } settings;
 
-void fit_read_settings(ctgp *c, int argc, char **argv, settings *s);
-/* Checks before hours of work that the model can be written to its folder. */
-void fit_check_writable(ctgp *c, const char *path);
+settings fit_read_settings(ctgp *c, int argc, char **argv);
 
-/* Finds the settings' targets and reads the table into *f. *cols: the features [*d], the target, the column
- * of the noise or -1, and further targets. */
-void fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
-/* The place of target j among cols. */
-static inline int64_t fit_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
+/* -- fit_columns.c -- */
 
-/* Rows that the model does not learn and is scored on. */
-typedef struct held {
-    int64_t *rows, n; /* as those of a frame */
-} held;
+/* A table, and its columns that a fit learns. */
+typedef struct learned {
+    frame f;
+    int64_t d, *cols; /* d features, the target, the column of the noise or -1, and further targets */
+} learned;
 
-/* Moves rows of the frame to *h, and says so on standard error. */
-void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h);
-/* Fails if a model of the frame's rows cannot be scored on the rows that are held back. */
-void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols,
-                    int64_t d);
-/* The model's score on them. */
-void fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
+/* Finds the settings' targets and reads the table. The settings' model gets its inputs. */
+learned fit_read_columns(ctgp *c, settings *s);
+
+/* -- fit_test.c, fit_rows.c -- */
+
+/* Moves rows of the table, which the model does not learn and is scored on, to *h, and says so on standard
+ * error. */
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h);
+/* Fails if a model of the table's rows cannot be scored on the rows that are held back. */
+void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h);
+/* The model's score on them; n = 0 where there are none. */
+score fit_score(ctgp *c, const learned *t, const frame *h, ct_gp *gp);
 
 /* Chooses the rows, holds some back, and refuses data of which no model can be made. With `missing` a row
- * needs the value of one of the targets only. *all: the number of complete rows if the model does not learn
+ * needs the value of one of the targets only. Returns the number of complete rows if the model does not learn
  * them all, else 0. */
-void fit_choose_rows(ctgp *c, const settings *s, frame *f, const int64_t *cols, int64_t d, int64_t targets,
-                     bool missing, held *h, int64_t *all);
+int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, frame *h);
 
-void fit_print_parameters(const ct_gp *gp);
+/* -- season.c -- */
 
-/* What is told of one output. */
-typedef struct fit_result {
-    ct_gp *gp;
-    const effort *e;
-    const trend *t;
-    const outliers *far;
-    double nlml;
-    score test; /* n = 0: no row is held back */
-} fit_result;
+/* --season: the name of an input, none, or NULL. */
+void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d,
+                     ct_gp_choose_options *how);
+/* Sets restarts, with a note, if the kernel has a period without a start. */
+void season_restarts(const ct_kernel *kernel, ct_fit_options *how);
+/* Prints each season on standard error and, if seasons were asked for, that there is none. */
+void print_seasons(const ct_season *season, int count, const ct_column *column, bool asked);
+/* Prints a hint if the only input, or the only time, has a strong season for which the kernel has no part. */
+void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given);
 
-/* Without the parameters where those are of all outputs. */
-void fit_print_result(const settings *s, const fit_result *of);
-void fit_json_result(const settings *s, const fit_result *of, json *j);
+/* -- bounds.c -- */
 
-/* -- fit_outputs.c: several targets -- */
+/* Fails with CODE_USAGE for what no parameter has. A value outside moves to its bound. */
+void set_bounds(ctgp *c, ct_gp *gp, const settings *s);
 
-void fit_outputs(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-                 const ct_gp_options *options);
+/* -- train.c -- */
+
+/* A kernel of these inputs that the context owns. Text that is none is CODE_USAGE. */
+ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
+
+/* Fits a model of `kernel`, which it takes over, within the bounds, or chooses a covariance where `kernel` is
+ * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
+ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+             const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice);
+
+/* The same for outputs with one model, whose kernel is given. */
+ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *Y,
+                          ct_kernel *kernel, const ct_outputs_options *options, const ct_fit_options *how,
+                          ct_gp_choice *choice);
 
 /* -- fit.c -- */
 
 /* What a fit has learned of a target. */
 typedef struct lesson {
-    frame f;
-    held h;
-    ct_gp *gp; /* owned */
-    effort e;
+    learned t;
+    frame h; /* the rows that are held back */
+    ct_gp *gp;
+    ct_gp_choice choice; /* what all searches took, and the seasons that were found first */
 } lesson;
 
-/* Learns cols[d], with options for its rows. */
-void fit_learn(ctgp *c, const settings *s, const frame *f, const int64_t *cols, int64_t d,
-               ct_gp_options options, lesson *l);
-/* Scores and prints a model that is saved. */
-void fit_tell(ctgp *c, const settings *s, const lesson *l, const int64_t *cols, json *j);
-/* *kernel: NULL if none is given. */
-void fit_parse_kernel(ctgp *c, const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel);
+/* Learns the target of the table's columns. */
+lesson fit_learn(ctgp *c, const settings *s, const learned *t);
+
+/* -- fit_report.c -- */
+
+/* Scores and describes a model that is saved. In text, the parameters of a model of all outputs are left out.
+ * */
+void fit_report(writer *w, const settings *s, const lesson *l);
+
+/* -- fit_outputs.c: several targets -- */
+
+void fit_outputs(ctgp *c, const settings *s, const learned *t);
 
 #endif

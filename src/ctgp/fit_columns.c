@@ -2,237 +2,176 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static bool named(const char *const *names, int64_t n, const char *name)
+static bool is_target(const settings *s, const frame *f, const char *name)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return true;
-    return false;
+    return frame_has_name(f, s->targets, s->n_targets, name);
 }
 
-static bool picked(const pick *picks, int64_t n, const frame *f, const char *name)
+/* Appends a feature, which no other has the name of. */
+static void add_feature(ctgp *c, const settings *s, learned *t, int64_t col)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!strcmp(ct_table_name(f->table, picks[i].col), name)) return true;
-    return false;
-}
-
-/* Whether a target has this column. */
-static bool is_target(const settings *s, const frame *f, int64_t col)
-{
-    for (int64_t j = 0; j < s->n_targets; j++)
-        if (ct_table_find(f->table, s->targets[j]) == col) return true;
-    return false;
-}
-
-static bool names_target(const settings *s, const char *name)
-{
-    return named((const char *const *)s->targets, s->n_targets, name);
+    const char *name = ct_table_name(t->f.table, col);
+    const bool twice = frame_has_name(&t->f, t->cols, t->d, name);
+    if (twice && s->features) fail(c, CODE_USAGE, "--features: column '%s' is there twice", name);
+    if (twice)
+        fail(c, CODE_DATA, "%s: column '%s' is there twice: rename one, or leave both out with --drop",
+             t->f.path, name);
+    t->cols[t->d++] = col;
 }
 
 /* The features in the order of --features, or all columns but that of the noise. An unnamed first column that
  * counts the rows is a feature only if there is no other. */
-static void list_features(ctgp *c, const settings *s, const frame *f, int64_t noise, const char **names,
-                          int64_t *n)
+static void list_features(ctgp *c, const settings *s, learned *t, int64_t noise)
 {
-    if (!going(c)) return;
-    pick *features = NULL, *drop = NULL;
-    int64_t wanted = ct_table_cols(f->table), dropped = 0;
-    bool counts = !s->features && !is_target(s, f, 0) && ct_table_counts_rows(f->table, 0);
-    if (s->features) frame_pick(c, f, s->features, &features, &wanted);
-    if (s->drop) frame_pick(c, f, s->drop, &drop, &dropped);
-    counts = counts && going(c) && !picked(drop, dropped, f, ct_table_name(f->table, 0));
-    for (int64_t i = counts ? 1 : 0; i < wanted && going(c); i++) {
-        const pick p = features ? features[i] : (pick){ .col = i };
-        const char *name = ct_table_name(f->table, p.col);
-        const bool target = is_target(s, f, p.col);
-        if (target && p.exact)
-            fail(c, CODE_USAGE, "--features names the target '%s'", name);
-        else if (target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
-            continue;
-        else if (!named(names, *n, name) && !names_target(s, name))
-            names[(*n)++] = name;
-        else if (features)
-            fail(c, CODE_USAGE, "--features: column '%s' is there twice", name);
-        else
-            fail(c, CODE_DATA, "%s: column '%s' is there twice: rename one, or leave both out with --drop",
-                 f->path, name);
+    const frame *f = &t->f;
+    const char *first = ct_table_name(f->table, 0);
+    const picks features = frame_pick(c, f, s->features), drop = frame_pick(c, f, s->drop);
+    const bool counts = !s->features && !is_target(s, f, first) && ct_table_counts_rows(f->table, 0) &&
+                        !frame_has_name(f, drop.cols, drop.n, first);
+    const int64_t wanted = s->features ? features.n : ct_table_cols(f->table);
+    for (int64_t i = counts ? 1 : 0; i < wanted; i++) {
+        const int64_t col = s->features ? features.cols[i] : i;
+        const bool exact = s->features && features.exact[i];
+        const char *name = ct_table_name(f->table, col);
+        if (is_target(s, f, name) && exact) fail(c, CODE_USAGE, "--features names the target '%s'", name);
+        if (!is_target(s, f, name) && (col != noise || exact) && !frame_has_name(f, drop.cols, drop.n, name))
+            add_feature(c, s, t, col);
     }
-    if (counts && *n)
+    if (counts && t->d)
         note("%s: the first column has no name and counts the rows: it is left out", f->path);
     else if (counts)
-        names[(*n)++] = ct_table_name(f->table, 0);
+        t->cols[t->d++] = 0;
 }
 
-/* If a column has the whole text as its name, it is the only target; else commas separate several. */
+/* If a column has the whole text as its name, it is the only target; else commas separate several. Each has a
+ * number: in the first reading of the table text counts as missing. */
 static void find_targets(ctgp *c, settings *s, const frame *f)
 {
-    if (!going(c)) return;
+    const name_list list = split_names(c, s->target);
     const bool one = ct_table_find(f->table, s->target) >= 0 || !strchr(s->target, ',');
-    if (one) {
-        s->targets = take(c, 1, sizeof *s->targets, "targets");
-        s->n_targets = 1;
-        if (s->targets) s->targets[0] = own(c, strdup(s->target), free);
-    } else {
-        s->n_targets = split_names(c, s->target, &s->targets);
-    }
-    if (s->n_targets > CT_OUTPUTS_MOST)
-        fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)s->n_targets,
+    const int64_t n = one ? 1 : list.n, rows = ct_table_rows(f->table);
+    s->targets = take(c, n, sizeof *s->targets, "targets");
+    if (n > CT_OUTPUTS_MOST)
+        fail(c, CODE_USAGE, "--target names %lld columns, it takes at most %d", (long long)n,
              CT_OUTPUTS_MOST);
-    if (s->rank > s->n_targets)
-        fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank,
-             (long long)s->n_targets);
-    for (int64_t j = 0; j < s->n_targets && going(c); j++) {
-        frame_needs(c, f, s->targets[j]);
-        if (named((const char *const *)s->targets, j, s->targets[j]))
-            fail(c, CODE_USAGE, "--target names '%s' twice", s->targets[j]);
-    }
-}
-
-/* Each target has a number. In the first reading of the table text counts as missing. */
-static void check_numbers(ctgp *c, const settings *s, const frame *f)
-{
-    if (!going(c)) return;
-    for (int64_t j = 0; j < s->n_targets; j++) {
-        const int64_t col = ct_table_find(f->table, s->targets[j]), rows = ct_table_rows(f->table);
+    if (s->rank > n)
+        fail(c, CODE_USAGE, "--rank %ld is above the number of targets, %lld", s->rank, (long long)n);
+    for (int64_t j = 0; j < n; j++) {
+        const char *name = one ? s->target : list.name[j];
+        const int64_t col = frame_column(c, f, name);
         int64_t i = 0;
+        if (is_target(s, f, name)) fail(c, CODE_USAGE, "--target names '%s' twice", name);
         while (i < rows && isnan(ct_table_at(f->table, i, col))) i++;
-        if (i < rows) continue;
-        fail(c, CODE_DATA,
-             "%s: the target '%s' has no number in any row: write classes or dates as numbers, or "
-             "name another column",
-             f->path, s->targets[j]);
+        if (i == rows)
+            fail(c, CODE_DATA,
+                 "%s: the target '%s' has no number in any row: write classes or dates as numbers, or "
+                 "name another column",
+                 f->path, name);
+        s->targets[s->n_targets++] = col;
     }
 }
 
-/* The names of the features, the first target, the noise's column or NULL, and the other targets. They point
- * into the table. */
-static void choose_columns(ctgp *c, settings *s, const frame *f, const char **names, int64_t *n_features)
+/* The columns of a table's header that a fit learns. */
+static learned choose_columns(ctgp *c, settings *s, const frame *f)
 {
-    if (!going(c)) return;
-    int64_t n = 0;
-    const char *told = noise_column(s->gp.noise, s->noise_name);
+    learned t = { .f = *f, .cols = take(c, 2 * ct_table_cols(f->table) + 2, sizeof *t.cols, "columns") };
+    const char *told = noise_column(s->noise);
     find_targets(c, s, f);
-    check_numbers(c, s, f);
-    int64_t noise = told && going(c) ? frame_column(c, f, told) : -1;
-    if (going(c) && told && is_target(s, f, noise))
+    const int64_t noise = told ? frame_column(c, f, told) : -1;
+    if (told && is_target(s, f, told))
         fail(c, CODE_USAGE, "%s names the target '%s'",
              s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
-    list_features(c, s, f, noise, names, &n);
-    if (going(c) && n == 0)
-        fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
-    names[n + 1] = noise < 0 ? NULL : ct_table_name(f->table, noise);
-    for (int64_t j = 0; j < s->n_targets && going(c); j++)
-        names[fit_place(n, j)] = ct_table_name(f->table, ct_table_find(f->table, s->targets[j]));
-    *n_features = n;
+    list_features(c, s, &t, noise);
+    if (!t.d) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    t.cols[t.d + 1] = noise;
+    for (int64_t j = 0; j < s->n_targets; j++) t.cols[target_place(t.d, j)] = s->targets[j];
+    return t;
 }
 
 /* Adds the columns that option `by` names to `asked`, with their kind. */
 static void ask(ctgp *c, const settings *s, const frame *f, const char *by, const char *text,
                 ct_column_kind kind, ct_column *asked, int64_t *n)
 {
-    if (!going(c)) return;
-    pick *picks = NULL;
-    int64_t count = 0;
-    if (text) frame_pick(c, f, text, &picks, &count);
-    for (int64_t i = 0; i < count && going(c); i++) {
-        const char *name = ct_table_name(f->table, picks[i].col);
-        if (names_target(s, name) && picks[i].exact)
+    const picks p = frame_pick(c, f, text);
+    for (int64_t i = 0; i < p.n; i++) {
+        const char *name = ct_table_name(f->table, p.cols[i]);
+        if (is_target(s, f, name) && p.exact[i])
             fail(c, CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
-        for (int64_t j = s->n_targets; j < *n && going(c); j++)
+        for (int64_t j = s->n_targets; j < *n; j++)
             if (!strcmp(asked[j].name, name))
                 fail(c, CODE_USAGE, "%s names '%s', which is named before", by, name);
-        if (!names_target(s, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
+        if (!is_target(s, f, name)) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
     }
 }
 
-/* Reads the values of the columns `names`: d features, the targets, and the noise if there is one. */
-static void parse_values(ctgp *c, const settings *s, const source *t, const frame *header,
-                         const char *const *names, int64_t d, frame *f)
+/* Reads the values of the chosen columns. */
+static frame read_values(ctgp *c, const settings *s, const source *text, const learned *t)
 {
-    if (!going(c)) return;
     int64_t n = 0, n_names = 0;
-    const int64_t most = 3 * ct_table_cols(header->table) + 2;
+    const ct_table *header = t->f.table;
+    const int64_t most = 3 * ct_table_cols(header) + 2;
     ct_column *asked = take(c, most, sizeof *asked, "columns");
-    const char **wanted = take(c, most, sizeof *wanted, "columns");
-    if (!going(c)) return;
-    for (int64_t j = 0; j <= d + s->n_targets; j++)
-        if (names[j]) wanted[n_names++] = names[j];
-    for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = s->targets[j];
-    const char *noise = noise_column(s->gp.noise, s->noise_name);
+    const char **wanted = take(c, most, sizeof *wanted, "columns"), *noise = noise_column(s->noise);
+    for (int64_t j = 0; j <= t->d + s->n_targets; j++)
+        if (t->cols[j] >= 0) wanted[n_names++] = ct_table_name(header, t->cols[j]);
+    for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = ct_table_name(header, s->targets[j]);
     if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
-    ask(c, s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
-    ask(c, s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
-    ct_csv_options how = s->table;
+    ask(c, s, &t->f, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
+    ask(c, s, &t->f, "--time", s->time, CT_COLUMN_TIME, asked, &n);
+    ct_csv_options how = c->table;
     how.kinds = true;
     how.columns = asked;
     how.n_columns = n;
-    frame_parse(c, f, t, &how, wanted, n_names);
+    return frame_parse(c, text, &how, wanted, n_names);
 }
 
 /* Why a column of text cannot help to predict; NULL if it may. */
-static const char *says_nothing(const frame *f, int64_t col, char text[96])
+static const char *says_nothing(ctgp *c, const frame *f, int64_t col)
 {
-    const ct_column *c = ct_table_column(f->table, col);
-    if (c->n_levels == 1)
-        snprintf(text, 96, "has no other text than '%.40s': it is left out", c->levels[0]);
-    else if (ct_table_names_rows(f->table, col))
-        snprintf(text, 96,
-                 "has %lld texts, nearly one per row: it is left out; --features or --categorical keeps it",
-                 (long long)c->n_levels);
-    else
-        return NULL;
-    return text;
+    const ct_column *of = ct_table_column(f->table, col);
+    if (of->n_levels == 1) return text_of(c, "has no other text than '%.40s': it is left out", of->levels[0]);
+    if (!ct_table_names_rows(f->table, col)) return NULL;
+    return text_of(c,
+                   "has %lld texts, nearly one per row: it is left out; --features or --categorical keeps it",
+                   (long long)of->n_levels);
 }
 
 /* Leaves out columns with one text only, and those that name their rows, unless --features or --categorical
  * asks for them. */
-static void drop_names(ctgp *c, const settings *s, const frame *f, int64_t *cols, int64_t *d)
+static void drop_names(ctgp *c, const settings *s, learned *t)
 {
-    if (!going(c)) return;
-    pick *asked = NULL;
-    int64_t kept = 0, n = 0;
-    char text[96];
-    if (s->categorical) frame_pick(c, f, s->categorical, &asked, &n);
-    for (int64_t j = 0; j < *d && going(c); j++) {
-        const char *name = ct_table_name(f->table, cols[j]),
-                   *why = s->features || picked(asked, n, f, name) ? NULL : says_nothing(f, cols[j], text);
+    const frame *f = &t->f;
+    const picks asked = frame_pick(c, f, s->categorical);
+    int64_t kept = 0, *cols = t->cols;
+    for (int64_t j = 0; j < t->d; j++) {
+        const char *name = ct_table_name(f->table, cols[j]);
+        const bool keep = s->features || frame_has_name(f, asked.cols, asked.n, name);
+        const char *why = keep ? NULL : says_nothing(c, f, cols[j]);
         if (why)
             note("%s: column '%s' %s", f->path, name, why);
         else
             cols[kept++] = cols[j];
     }
-    for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[*d + j]; /* the targets, the noise */
-    *d = kept;
+    for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[t->d + j]; /* the targets, the noise */
+    t->d = kept;
+    if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }
 
-static void find_columns(ctgp *c, const settings *s, const frame *f, const char *const *names, int64_t *cols,
-                         int64_t *d)
+learned fit_read_columns(ctgp *c, settings *s)
 {
-    if (!going(c)) return;
-    for (int64_t j = 0; j <= *d + s->n_targets; j++) cols[j] = names[j] ? frame_column(c, f, names[j]) : -1;
-    if (!going(c)) return;
-    frame_tell_notes(f);
-    drop_names(c, s, f, cols, d);
-    if (!*d) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
-}
-
-void fit_read_columns(ctgp *c, settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
-{
-    if (!going(c)) return;
-    source t;
-    frame header = { 0 };
     const char *none = NULL;
-    source_open(c, &t, device, s->path);
-    frame_parse(c, &header, &t, &s->table, &none, 0);
-    const int64_t columns = ct_table_cols(header.table) + 2;
-    const char **names = take(c, columns, sizeof *names, "columns");
-    *cols = take(c, columns, sizeof **cols, "columns");
-    if (going(c) && ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
-    choose_columns(c, s, &header, names, d);
-    parse_values(c, s, &t, &header, names, *d, f);
-    find_columns(c, s, f, names, *cols, d);
-    source_close(&t);
+    source *text = source_open(c, s->path);
+    const frame header = frame_parse(c, text, &c->table, &none, 0);
+    if (ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
+    learned t = choose_columns(c, s, &header);
+    t.f = read_values(c, s, text, &t);
+    source_close(c, text);
+    frame_tell_notes(&t.f);
+    drop_names(c, s, &t);
+    ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");
+    for (int64_t j = 0; j < t.d; j++) inputs[j] = *ct_table_column(t.f.table, t.cols[j]);
+    s->gp.inputs = inputs;
+    return t;
 }

@@ -2,95 +2,90 @@
 #include "fit.h"
 
 /* Whether rounding moves the gradient by more than a search tolerates. */
-static void print_rounding(ct_gp *gp)
+static void print_rounding(FILE *to, ct_gp *gp)
 {
     const double most = 0.01; /* of the objective, where a parameter grows by a factor of e */
     ct_gp_numerics q;
     if (ct_gp_inspect(gp, &q) || q.gradient_error <= most) return;
     const char *remedy = ct_gp_dtype(gp) == CT_F32 ? "--dtype f64" : more_noise(gp);
-    printf("  %-28s %.1g, so that the search cannot end well: %s\n", "rounding of the gradient",
-           q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
+    say(to, "  %-28s %.1g, so that the search cannot end well: %s\n", "rounding of the gradient",
+        q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-void fit_print_parameters(const ct_gp *gp)
+static void write_model(writer *w, ct_gp *gp, bool parameters)
 {
-    char value[64];
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        const ct_param *p = ct_gp_param(gp, i);
-        say_line("  %-28s %s%s", p->name, value_text(gp, p, value), p->fixed ? "  (fixed)" : "");
-    }
+    ctgp *c = w->c;
+    const bool transformed = ct_gp_transform(gp).kind;
+    WRITE(w, field_word("kernel", NULL, kernel_text(c, gp)), field_word("mean", NULL, mean_text(c, gp)),
+          field_word("transform", NULL, ct_transform_name(ct_gp_transform(gp).kind)),
+          field_text("  parameters are of            %s\n", transformed ? target_text(c, gp) : NULL));
+    if (parameters) write_parameters(w, gp, false);
+    write_trend(w, gp);
 }
 
-void fit_json_result(const settings *s, const fit_result *of, json *j)
+/* How the search ended; in text only what is unusual. `asked`: the optimizer was. */
+static void write_end(writer *w, const ct_fit_report *r, bool asked)
 {
-    const ct_fit_report r = ct_gp_report(of->gp);
-    const effort *e = of->e;
-    char text[1024];
-    json_open(j, NULL, '{');
-    json_string(j, "model", s->model);
-    json_string(j, "kernel", kernel_text(of->gp, text, sizeof text));
-    json_string(j, "mean", mean_text(of->gp, text, sizeof text));
-    json_string(j, "transform", ct_transform_name(ct_gp_transform(of->gp).kind));
-    json_whole(j, "n", ct_gp_points(of->gp));
-    json_whole(j, "features", ct_gp_dims(of->gp));
-    json_number(j, "nlml", of->nlml);
-    json_string(j, "optimizer", optimizer_name(r.optimizer));
-    json_whole(j, "iterations", r.iterations);
-    json_whole(j, "evaluations", r.evaluations);
-    json_flag(j, "converged", ct_fit_converged(r.end));
-    json_string(j, "end", ct_fit_end_text(r.end));
-    json_whole(j, "starts", r.starts);
-    json_open(j, "in_all", '{');
-    json_whole(j, "iterations", e->iterations);
-    json_whole(j, "evaluations", e->evaluations);
-    json_whole(j, "starts", e->starts);
-    json_close(j, '}');
-    json_number(j, "seconds", e->seconds);
-    json_string(j, "precision", precision_name(r.precision));
-    json_number(j, "objective_error", r.objective_error);
-    json_whole(j, "failed", r.failed);
-    json_number(j, "jitter", r.jitter);
-    json_outliers(j, of->far);
-    json_trend(j, of->gp, of->t);
-    json_seasons(j, e->season, e->seasons);
-    if (of->test.n) {
-        json_open(j, "test", '{');
-        write_score(of->test, j, NULL);
-        json_close(j, '}');
-    } else {
-        json_string(j, "test", NULL);
-    }
-    json_parameters(j, of->gp);
-    json_close(j, '}');
+    const bool mixed = r->precision == CT_PRECISION_MIXED, converged = ct_fit_converged(r->end);
+    const char *no_lbfgs =
+        r->optimizer == CT_OPTIMIZER_ADAM && !asked
+            ? "  optimizer                    Adam: this build has no L-BFGS, as it has no "
+              "NLopt\n"
+            : NULL;
+    WRITE(w, field_label("end of the search"), field_text(converged ? "converged: " : "not converged: ", ""),
+          field_flag("converged", NULL, converged), field_word("end", "%s\n", ct_fit_end_text(r->end)),
+          field_word("optimizer", no_lbfgs, optimizer_name(r->optimizer)),
+          field_word("precision", NULL, precision_name(r->precision)),
+          field_number("objective", mixed ? "  objective in mixed precision %.6f, " : NULL, r->objective),
+          field_number("objective_error", mixed ? "to about %.1g\n" : NULL, r->objective_error),
+          field_number("failed",
+                       mixed && r->failed ? "  evaluations refused          %.0f: beyond f32; where the fit "
+                                            "ended beside them, --precision full\n"
+                                          : NULL,
+                       r->failed),
+          field_number("jitter", r->jitter > 0 ? "  jitter (added to the noise)  %.3g\n" : NULL, r->jitter),
+          field_number("starts", NULL, r->starts));
 }
 
-void fit_print_result(const settings *s, const fit_result *of)
+/* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; the text has said them before. */
+static void write_seasons(writer *w, const ct_season *season, int count)
 {
-    ct_gp *gp = of->gp;
-    const ct_fit_report r = ct_gp_report(gp);
-    char text[1024];
-    if (ct_gp_transform(gp).kind)
-        say_line("  %-28s %s", "parameters are of", target_text(gp, text, sizeof text));
-    if (!s->outputs) fit_print_parameters(gp);
-    print_trend(gp, of->t);
-    printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
-           ct_fit_end_text(r.end));
-    if (r.optimizer == CT_OPTIMIZER_ADAM && !s->fit.optimizer)
-        printf("  %-28s Adam: this build has no L-BFGS, as it has no NLopt\n", "optimizer");
-    if (r.precision == CT_PRECISION_MIXED)
-        printf("  %-28s %.6f, to about %.1g\n", "objective in mixed precision", r.objective,
-               r.objective_error);
-    if (r.precision == CT_PRECISION_MIXED && r.failed)
-        printf("  %-28s %d: beyond f32; where the fit ended beside them, --precision full\n",
-               "evaluations refused", r.failed);
-    if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
-    print_rounding(gp);
-    print_outliers(of->far, "  outliers                     ");
-    if (of->test.n) {
-        printf("  %-28s ", "rows held back");
-        write_score(of->test, NULL, stdout);
-    }
-    say_line("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s",
-             (long long)ct_gp_points(gp), (long long)ct_gp_dims(gp), of->nlml, r.iterations, r.evaluations,
-             of->e->seconds, s->model);
+    WRITE(w, field_begin("seasons", '[', NULL));
+    for (int i = 0; i < count; i++)
+        WRITE(w, field_begin(NULL, '{', NULL), field_number("period", NULL, season[i].period),
+              field_number("power", NULL, season[i].power),
+              field_number("false_alarm", NULL, season[i].false_alarm), field_end('}', NULL));
+    WRITE(w, field_end(']', NULL));
+}
+
+/* The score on the rows that are held back. */
+static void write_test(writer *w, score test)
+{
+    if (!test.n) WRITE(w, field_word("test", NULL, NULL));
+    if (!test.n) return;
+    WRITE(w, field_begin("test", '{', "  rows held back               "));
+    write_score(w, test);
+    WRITE(w, field_end('}', NULL));
+}
+
+void fit_report(writer *w, const settings *s, const lesson *l)
+{
+    const ct_fit_report r = ct_gp_report(l->gp);
+    const ct_gp_choice *all = &l->choice;
+    WRITE(w, field_begin(NULL, '{', NULL));
+    write_model(w, l->gp, w->json || !s->outputs);
+    write_end(w, &r, s->fit.optimizer);
+    if (!w->json) print_rounding(w->to, l->gp);
+    write_outliers(w, l->gp, &l->t.f, "  outliers                     ");
+    write_seasons(w, all->season, all->seasons);
+    write_test(w, fit_score(w->c, &l->t, &l->h, l->gp));
+    WRITE(w, field_number("n", "n=%.0f ", (double)ct_gp_points(l->gp)),
+          field_number("features", "features=%.0f ", (double)ct_gp_dims(l->gp)),
+          field_number("nlml", "nlml=%.6f ", ct_gp_nlml_value(l->gp)),
+          field_number("iterations", "iterations=%.0f ", r.iterations),
+          field_number("evaluations", "evaluations=%.0f ", r.evaluations),
+          field_number("seconds", "seconds=%.2f ", all->seconds), field_word("model", "model=%s\n", s->model),
+          field_begin("in_all", '{', NULL), field_number("iterations", NULL, all->iterations),
+          field_number("evaluations", NULL, all->evaluations), field_number("starts", NULL, all->starts),
+          field_end('}', NULL), field_end('}', NULL));
 }

@@ -2,90 +2,66 @@
 #include "fit.h"
 
 #include <math.h>
-#include <string.h>
 
-/* Moves the chosen rows k with held_back[k] to *h, or drops them. */
-static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
+/* Moves `count` of the chosen rows, the last or drawn ones, to *h, or with `drop` nowhere. */
+static void move_rows(ctgp *c, const settings *s, frame *f, frame *h, int64_t count, bool last,
+                      uint64_t stream, bool drop)
 {
-    int64_t kept = 0;
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        if (!held_back[k])
-            f->rows[kept++] = f->rows[k];
+    const int64_t n = f->n_rows, *order = last ? NULL : rows_shuffled(c, n, s->fit.seed, stream);
+    bool *moved = take(c, n, sizeof *moved, "rows");
+    for (int64_t i = 0; i < count; i++) moved[last ? n - 1 - i : order[i]] = true;
+    f->n_rows = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (!moved[k])
+            f->rows[f->n_rows++] = f->rows[k];
         else if (!drop)
-            h->rows[h->n++] = f->rows[k];
+            h->rows[h->n_rows++] = f->rows[k];
     }
-    f->n_rows = kept;
-}
-
-/* Marks `count` of n rows: the last or drawn ones. */
-static void mark(ctgp *c, ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed,
-                 uint64_t stream, bool *marked)
-{
-    int64_t *order = take(c, n, sizeof *order, "rows");
-    if (!last) rows_shuffled(c, device, n, seed, stream, order);
-    if (going(c)) memset(marked, 0, (size_t)n * sizeof *marked);
-    for (int64_t i = 0; i < count && going(c); i++) marked[last ? n - 1 - i : order[i]] = true;
 }
 
 /* Holds back the share of the rows that --test-fraction or --test-last gives. */
-static void hold_share(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
+static void hold_share(ctgp *c, const settings *s, frame *f, frame *h)
 {
-    if (!going(c)) return;
     const long long n = f->n_rows, count = llround(s->test * (double)n);
     if (count < 1 || n - count < 2)
         fail(c, CODE_DATA, "%s: %s of %.6g holds back %lld of %lld rows: one at least, and two must stay",
              f->path, s->test_last ? "--test-last" : "--test-fraction", s->test, count, n);
-    mark(c, f->device, n, count, s->test_last, s->fit.seed, 0, marked);
-    if (!going(c)) return;
-    move_rows(f, marked, h, false);
+    move_rows(c, s, f, h, count, s->test_last, 0, false);
     note("%lld of %lld rows are held back, %s; the model learns the other %lld", count, n,
          s->test_last ? "the last of the table" : "drawn", n - count);
 }
 
 /* Keeps --max-rows of the rows. The others are held back, unless an option holds rows back already. */
-static void hold_rest(ctgp *c, const settings *s, frame *f, bool *marked, held *h)
+static void hold_rest(ctgp *c, const settings *s, frame *f, frame *h)
 {
-    if (!going(c)) return;
     const long long n = f->n_rows;
-    const bool drop = h->n > 0;
-    mark(c, f->device, n, n - s->max_rows, false, s->fit.seed, 1, marked);
-    if (!going(c)) return;
-    move_rows(f, marked, h, drop);
+    const bool drop = h->n_rows > 0;
+    move_rows(c, s, f, h, n - s->max_rows, false, 1, drop);
     note("the model learns %ld of %lld rows, drawn%s", s->max_rows, n,
          drop ? "" : "; the others are held back");
 }
 
-void fit_hold_rows(ctgp *c, const settings *s, frame *f, held *h)
+void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h)
 {
-    if (!going(c)) return;
-    const bool some = s->max_rows && f->n_rows > s->max_rows;
-    if (!(s->test > 0) && !some) return;
-    bool *marked = take(c, f->n_rows, sizeof *marked, "rows");
+    *h = (frame){ .path = f->path, .table = f->table };
     h->rows = take(c, f->n_rows, sizeof *h->rows, "rows");
-    if (s->test > 0) hold_share(c, s, f, marked, h);
-    if (s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, marked, h);
+    if (s->test > 0) hold_share(c, s, f, h);
+    if (s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, h);
 }
 
-void fit_check_held(ctgp *c, const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d)
+void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h)
 {
-    if (!going(c)) return;
-    if (!h->n || cols[d + 1] < 0) return;
-    frame held_back = *f;
-    held_back.rows = h->rows, held_back.n_rows = h->n;
-    check_noise(c, &held_back, f, cols[d + 1], s->gp.noise, s->noise_name);
+    const int64_t noise = t->cols[t->d + 1];
+    if (h->n_rows && noise >= 0) check_noise(c, h, &t->f, noise, s->noise);
 }
 
-void fit_score(ctgp *c, const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found)
+score fit_score(ctgp *c, const learned *t, const frame *h, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const int64_t d = ct_gp_dims(gp);
-    *found = (score){ 0 };
-    if (!h->n) return;
-    prediction p = { .data = *f, .target = cols[d] };
-    p.data.rows = h->rows, p.data.n_rows = h->n;
-    ct_tensor *X = frame_tensor(c, &p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
-    if (cols[d + 1] >= 0)
-        frame_noise(c, &p.data, cols[d + 1], ct_gp_get_options(gp).noise, noise_name(gp), gp, &noise);
+    const int64_t d = t->d, of_noise = t->cols[d + 1];
+    if (!h->n_rows) return (score){ 0 };
+    prediction p = { .data = *h, .target = t->cols[d] };
+    ct_tensor *X = frame_tensor(c, &p.data, t->cols, d, ct_gp_dtype(gp));
+    ct_tensor *noise = of_noise < 0 ? NULL : frame_noise(c, &p.data, of_noise, noise_of(gp), gp);
     prediction_fill(c, &p, gp, X, noise);
-    if (going(c)) *found = prediction_score(&p);
+    return prediction_score(c, &p);
 }

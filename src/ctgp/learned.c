@@ -3,28 +3,24 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-void model_rows(ctgp *c, ct_gp *gp, double **x, double **y)
+double *model_inputs(ctgp *c, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
-    const size_t rows = (size_t)n * sizeof(double), all = (size_t)d * rows;
-    ct_device *device = ct_gp_device(gp);
-    *x = take(c, n, (size_t)d * sizeof **x, "rows of the model");
-    *y = take(c, n, sizeof **y, "rows of the model");
-    if (!going(c)) return;
-    ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
-    if (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, all) || ct_read(Y, *y, rows))
-        fail_device(c, device, NULL);
-    ct_release(X);
-    ct_release(Y);
+    ct_tensor *X = new_tensor(c, ct_shape2(ct_gp_points(gp), ct_gp_dims(gp)));
+    check(c, ct_gp_data(gp, X, NULL));
+    return tensor_values(c, X);
+}
+
+double *model_targets(ctgp *c, ct_gp *gp)
+{
+    ct_tensor *y = new_tensor(c, ct_shape1(ct_gp_points(gp)));
+    check(c, ct_gp_data(gp, NULL, y));
+    return tensor_values(c, y);
 }
 
 /* -- the rows of the model beside those of a table ------------------------------------------------------- */
 
 typedef struct known {
-    const ct_gp *gp;
     int64_t n, d;
     double *x, *y;   /* (n, d), [n] */
     double *largest; /* the largest magnitude of each input and of the target, [d + 1] */
@@ -32,42 +28,27 @@ typedef struct known {
     int64_t *cols;   /* the inputs' columns in a table, the target's, and that of the noise or -1, [d + 2] */
 } known;
 
-/* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
- * error of y. */
-static void find_largest(known *m)
-{
-    for (int64_t j = 0; j <= m->d; j++) {
-        m->largest[j] = 0;
-        for (int64_t i = 0; i < m->n; i++)
-            m->largest[j] = fmax(m->largest[j], fabs(j < m->d ? m->x[i * m->d + j] : m->y[i]));
-    }
-    if (ct_gp_transform(m->gp).kind == CT_TRANSFORM_LOG)
-        m->largest[m->d] *= fmax(1, fabs(log(m->largest[m->d])) / 16);
-}
-
-/* Allocates columns and magnitudes. */
-static void known_begin(ctgp *c, known *m, const ct_gp *gp)
-{
-    if (!going(c)) return;
-    const int64_t d = ct_gp_dims(gp);
-    *m = (known){ .gp = gp,
-                  .n = ct_gp_points(gp),
-                  .d = d,
-                  .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                  .largest = take(c, d + 1, sizeof *m->largest, "columns"),
-                  .cols = take(c, d + 2, sizeof *m->cols, "columns") };
-}
-
-static void known_read(ctgp *c, known *m, ct_gp *gp)
-{
-    if (!going(c)) return;
-    model_rows(c, gp, &m->x, &m->y);
-    if (going(c)) find_largest(m);
-}
-
 static double value_of(const known *m, int64_t i, int64_t j)
 {
     return j < m->d ? m->x[i * m->d + j] : m->y[i];
+}
+
+/* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
+ * error of y. */
+static known known_make(ctgp *c, ct_gp *gp)
+{
+    const int64_t d = ct_gp_dims(gp);
+    const known m = { .n = ct_gp_points(gp),
+                      .d = d,
+                      .x = model_inputs(c, gp),
+                      .y = model_targets(c, gp),
+                      .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
+                      .largest = take(c, d + 1, sizeof *m.largest, "columns"),
+                      .cols = take(c, d + 2, sizeof *m.cols, "columns") };
+    for (int64_t j = 0; j <= d; j++)
+        for (int64_t i = 0; i < m.n; i++) m.largest[j] = fmax(m.largest[j], fabs(value_of(&m, i, j)));
+    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[d] *= fmax(1, fabs(log(m.largest[d])) / 16);
+    return m;
 }
 
 /* Whether the table's chosen row k is row i of the model, but for the rounding of the model's scales. */
@@ -82,83 +63,54 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 
 /* -- in the model's order -------------------------------------------------------------------------------- */
 
-/* Keeps the chosen rows that are the model's, which are in the same order. */
-static void match(ctgp *c, frame *f, const known *m)
+frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 {
-    if (!going(c)) return;
+    const known m = known_make(c, gp);
+    frame f = frame_model(c, &gp, 1, t, m.cols);
+    frame_column(c, &f, ct_gp_output(gp)->name);
+    frame_complete(c, &f, m.cols, m.d + 1);
     int64_t found = 0;
-    for (int64_t k = 0; k < f->n_rows && found < m->n; k++)
-        if (is_row(m, f, k, found)) f->rows[found++] = f->rows[k];
-    f->n_rows = found;
-    if (found == m->n) return;
-    fail(c, CODE_DATA,
-         "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
-         "in its place",
-         f->path, (long long)found + 1, (long long)m->n);
-}
-
-void frame_learned(ctgp *c, frame *f, ct_gp *gp, source *t, const ct_csv_options *how)
-{
-    if (!going(c)) return;
-    known m;
-    known_begin(c, &m, gp);
-    frame_model(c, f, gp, t, how, m.cols);
-    frame_needs(c, f, ct_gp_output(gp)->name);
-    frame_complete(c, f, m.cols, m.d + 1);
-    known_read(c, &m, gp);
-    match(c, f, &m);
+    for (int64_t k = 0; k < f.n_rows && found < m.n; k++)
+        if (is_row(&m, &f, k, found)) f.rows[found++] = f.rows[k];
+    f.n_rows = found;
+    if (found < m.n)
+        fail(
+            c, CODE_DATA,
+            "%s is not the table that the model learned: row %lld of the model's %lld is missing from it, or "
+            "moved",
+            f.path, (long long)found + 1, (long long)m.n);
+    return f;
 }
 
 /* -- in any order ---------------------------------------------------------------------------------------- */
 
-/* A row of the model and a sum of its values, each with a weight of its own, by which the rows are sorted. */
-typedef struct keyed {
-    double key;
-    int64_t row;
-} keyed;
-
-static int by_key(const void *a, const void *b)
+/* Sums of the values of each row, sorted: of the table's chosen rows, or of the model's with f = NULL. Each
+ * value has a weight of its own, and irregular weights keep the sums of different rows apart. */
+static keyed *sum_rows(ctgp *c, const known *m, const frame *f, int64_t n)
 {
-    const keyed *p = a, *q = b;
-    return (p->key > q->key) - (p->key < q->key);
-}
-
-/* Irregular weights keep the sums of different rows apart. */
-static double add_key(int64_t j, double value, double largest)
-{
-    return largest > 0 ? (0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1)) * (value / largest) : 0;
-}
-
-/* The first of the sorted rows whose key is at least `least`. */
-static int64_t first_from(const keyed *sorted, int64_t n, double least)
-{
-    int64_t low = 0, high = n;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sorted[middle].key < least)
-            low = middle + 1;
-        else
-            high = middle;
+    keyed *rows = take(c, n, sizeof *rows, "rows");
+    for (int64_t i = 0; i < n; i++) {
+        rows[i].index = i;
+        for (int64_t j = 0; j <= m->d; j++) {
+            const double value = f ? ct_table_at(f->table, f->rows[i], m->cols[j]) : value_of(m, i, j);
+            const double weight = 0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1);
+            if (m->largest[j] > 0) rows[i].key += weight * (value / m->largest[j]);
+        }
+        if (isnan(rows[i].key)) rows[i].key = INFINITY; /* without a target: no row of the model */
     }
-    return low;
+    sort_keyed(rows, n);
+    return rows;
 }
 
-/* `sorted` is room for n rows. */
-static void mark_learned(const frame *f, const known *m, keyed *sorted, fate *fates)
+/* Passes the rows of the table, and beside them those of the model, by their sums. */
+static void mark_learned(ctgp *c, const frame *f, const known *m, fate *fates)
 {
-    for (int64_t i = 0; i < m->n; i++) {
-        sorted[i] = (keyed){ .row = i };
-        for (int64_t j = 0; j <= m->d; j++) sorted[i].key += add_key(j, value_of(m, i, j), m->largest[j]);
-    }
-    qsort(sorted, (size_t)m->n, sizeof *sorted, by_key);
     const double slack = 256 * (double)(m->d + 1) * m->eps;
-    for (int64_t k = 0; k < f->n_rows; k++) {
-        double key = 0;
-        for (int64_t j = 0; j <= m->d; j++)
-            key += add_key(j, ct_table_at(f->table, f->rows[k], m->cols[j]), m->largest[j]);
-        for (int64_t i = first_from(sorted, m->n, key - slack);
-             i < m->n && sorted[i].key <= key + slack && fates[k] != ROW_LEARNED; i++)
-            if (is_row(m, f, k, sorted[i].row)) fates[k] = ROW_LEARNED;
+    const keyed *ours = sum_rows(c, m, NULL, m->n), *theirs = sum_rows(c, m, f, f->n_rows);
+    for (int64_t k = 0, first = 0; k < f->n_rows; k++) {
+        while (first < m->n && ours[first].key < theirs[k].key - slack) first++;
+        for (int64_t i = first; i < m->n && ours[i].key <= theirs[k].key + slack; i++)
+            if (is_row(m, f, theirs[k].index, ours[i].index)) fates[theirs[k].index] = ROW_LEARNED;
     }
 }
 
@@ -177,22 +129,17 @@ static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
         if (fates[k] == ROW_UNSEEN) fates[k] = ROW_HELD;
 }
 
-void frame_fates(ctgp *c, const frame *f, ct_gp *gp, fate **fates)
+fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
 {
-    if (!going(c)) return;
-    const ct_gp_options o = ct_gp_get_options(gp);
-    const char *noise = noise_column(o.noise, noise_name(gp));
-    known m;
-    known_begin(c, &m, gp);
-    if (!going(c)) return;
-    keyed *sorted = take(c, m.n, sizeof *sorted, "rows");
-    *fates = take(c, f->n_rows, sizeof **fates, "rows"); /* ROW_UNSEEN */
-    for (int64_t j = 0; j <= m.d && going(c); j++)
-        m.cols[j] = ct_table_find(f->table, (j < m.d ? ct_gp_input(gp, j) : ct_gp_output(gp))->name);
-    if (going(c) && m.cols[m.d] >= 0) {
-        known_read(c, &m, gp);
-        m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
-        if (going(c)) mark_learned(f, &m, sorted, *fates);
-        if (going(c)) mark_held(f, &m, o.rows_of_table, *fates);
-    }
+    fate *fates = take(c, f->n_rows, sizeof *fates, "rows"); /* ROW_UNSEEN */
+    const int64_t target = ct_table_find(f->table, ct_gp_output(gp)->name);
+    if (target < 0) return fates;
+    const char *noise = noise_column(noise_of(gp));
+    const known m = known_make(c, gp);
+    for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
+    m.cols[m.d] = target;
+    m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
+    mark_learned(c, f, &m, fates);
+    mark_held(f, &m, ct_gp_get_options(gp).rows_of_table, fates);
+    return fates;
 }

@@ -4,176 +4,136 @@
 #include <limits.h>
 #include <math.h>
 
-/* Row i from part: mean and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
+/* Row i from mean m and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
  * gives sigmas, as y less the mean would lose digits. */
-static void take_row(left_out *l, int64_t i, ct_transform t, const double part[3], double y)
+static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2, double density, double y)
 {
     const double slope = ct_transform_log_slope(t, y);
-    double *row = l->rows + 3 * i, variance;
-    l->sigmas[i] = sqrt(fmax(0, 2 * (slope - part[2]) - log(2 * acos(-1) * part[1])));
-    ct_transform_moments(t, part[0], part[1], &row[0], &variance);
-    row[1] = sqrt(variance), row[2] = part[2];
-    l->square[i] = t.kind ? (y - row[0]) * (y - row[0]) : l->sigmas[i] * l->sigmas[i] * part[1];
+    const double sigmas = sqrt(fmax(0, 2 * (slope - density) - log(2 * acos(-1) * s2)));
+    ct_transform_moments(t, m, s2, &l->mean[i], &l->std[i]);
+    l->std[i] = sqrt(l->std[i]);
+    l->loss[i] =
+        (row_loss){ t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density, sigmas };
 }
 
 ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
 {
-    enum { MEAN, VARIANCE, DENSITY, Y, PARTS };
     const int64_t n = ct_gp_points(gp);
-    ct_tensor *part[PARTS] = { NULL };
-    double *x = take(c, n, PARTS * sizeof *x, "predictions");
-    *l = (left_out){ .n = n, .rows = take(c, n, 5 * sizeof *l->rows, "predictions") };
-    for (int k = 0; k < PARTS && going(c); k++)
-        part[k] = own_tensor(c, ct_gp_device(gp), ct_empty(ct_gp_device(gp), CT_F64, ct_shape1(n)));
-    if (!going(c)) return CT_ENOMEM;
-    l->square = l->rows + 3 * n, l->sigmas = l->square + n;
-    ct_status s = fold ? ct_gp_cross_validate(gp, fold, part[MEAN], part[VARIANCE], part[DENSITY])
-                       : ct_gp_loo(gp, part[MEAN], part[VARIANCE], part[DENSITY]);
-    if (!s) s = ct_gp_data(gp, NULL, part[Y]);
-    for (int k = 0; k < PARTS && !s; k++) s = ct_read(part[k], x + k * n, (size_t)n * sizeof *x);
-    for (int64_t i = 0; i < n && !s; i++)
-        take_row(l, i, ct_gp_transform(gp), (double[]){ x[i], x[n + i], x[2 * n + i] }, x[3 * n + i]);
-    return s;
+    ct_tensor *mean = new_tensor(c, ct_shape1(n)), *variance = new_tensor(c, ct_shape1(n)),
+              *density = new_tensor(c, ct_shape1(n));
+    const ct_status s = fold ? ct_gp_cross_validate(gp, fold, mean, variance, density)
+                             : ct_gp_loo(gp, mean, variance, density);
+    *l = (left_out){ .n = n };
+    if (s) return s;
+    *l = (left_out){ n, tensor_values(c, mean), tensor_values(c, variance),
+                     take(c, n, sizeof *l->loss, "predictions") };
+    const double *of = tensor_values(c, density), *y = model_targets(c, gp);
+    for (int64_t i = 0; i < n; i++) take_row(l, i, ct_gp_transform(gp), l->mean[i], l->std[i], of[i], y[i]);
+    return CT_OK;
 }
 
-void left_out_make(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
+left_out left_out_make(ctgp *c, ct_gp *gp, const int64_t *fold)
 {
-    if (!going(c)) return;
-    if (left_out_read(c, l, gp, fold)) fail_device(c, ct_gp_device(gp), NULL);
-    for (int64_t i = 0; i < l->n && going(c); i++)
-        if (!isfinite(l->square[i]) || !isfinite(l->rows[3 * i + 1]))
+    left_out l;
+    check(c, left_out_read(c, &l, gp, fold));
+    for (int64_t i = 0; i < l.n; i++)
+        if (!isfinite(l.loss[i].square) || !isfinite(l.std[i]))
             fail(c, CODE_NUMERIC,
                  "row %lld of the model: without it the mean of '%s' is beyond the range of numbers, "
                  "as its %s is so uncertain: leave the row out, or fit without --transform",
                  (long long)i + 1, ct_gp_output(gp)->name, ct_transform_name(ct_gp_transform(gp).kind));
+    return l;
 }
 
-typedef struct task {
-    const char *path, *table, *out, *by, *json;
+/* What a command line asks for. */
+typedef struct request {
+    const char *files[MOST_FILES]; /* the model, the table or NULL */
+    const char *out, *by;
     long folds, seed;
-    ct_csv_options how;
-    frame data; /* the table's rows of the model, if it is given */
-    int64_t *fold, n_folds;
-} task;
+} request;
 
-static void choose_folds(ctgp *c, task *t, ct_gp *gp)
+/* The fold of each row, or NULL where rows are left out one by one. `f`: the rows in the table, for --by. */
+static int64_t *choose_folds(ctgp *c, const request *r, const ct_gp *gp, const frame *f, int64_t *count)
 {
     const int64_t n = ct_gp_points(gp);
-    if (!going(c) || (!t->folds && !t->by)) return;
-    if (t->folds > n) fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
-    t->n_folds = t->folds;
-    t->fold = take(c, n, sizeof *t->fold, "rows");
-    if (t->by)
-        folds_by(c, &t->data, t->by, t->fold, &t->n_folds);
-    else
-        folds_drawn(c, ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
+    *count = r->folds;
+    if (r->folds > n) fail(c, CODE_USAGE, "--folds %ld: the model has %lld rows", r->folds, (long long)n);
+    if (r->by) return folds_by(c, f, r->by, count);
+    return r->folds ? folds_drawn(c, n, r->folds, (uint64_t)r->seed) : NULL;
 }
 
-/* With the table, its line stands before each row. */
-static void write_rows(ctgp *c, const task *t, ct_device *device, const left_out *l)
+/* With the table, `f`, its line stands before each row. */
+static void write_rows(ctgp *c, const char *out, const frame *f, const left_out *l)
 {
-    static const char *const columns[] = { "line", "mean", "std", "log_density" };
-    const int first = t->table ? 0 : 1, cols = 4 - first;
-    double *rows = take(c, l->n, 4 * sizeof *rows, "rows");
-    for (int64_t i = 0; i < l->n && rows; i++) {
-        double *row = rows + i * cols;
-        if (t->table) row[0] = (double)ct_table_line(t->data.table, t->data.rows[i]);
-        for (int k = 0; k < 3; k++) row[1 - first + k] = l->rows[3 * i + k];
-    }
-    table_write(c, device, NULL, rows, l->n, cols, columns + first, t->out);
-}
-
-typedef struct loo_score {
-    double n, rmse, nlpd, coverage95;
-} loo_score;
-
-static loo_score score_of(const left_out *l)
-{
-    loo_score s = { .n = (double)l->n };
+    sheet to = { .rows = l->n };
+    double *line = f ? sheet_values(c, &to, "line") : NULL, *mean = sheet_values(c, &to, "mean"),
+           *std = sheet_values(c, &to, "std"), *density = sheet_values(c, &to, "log_density");
     for (int64_t i = 0; i < l->n; i++) {
-        s.rmse += l->square[i];
-        s.nlpd -= l->rows[3 * i + 2];
-        s.coverage95 += l->sigmas[i] <= Z95;
+        if (f) line[i] = (double)ct_table_line(f->table, f->rows[i]);
+        mean[i] = l->mean[i], std[i] = l->std[i], density[i] = -l->loss[i].nlpd;
     }
-    return (loo_score){ s.n, sqrt(s.rmse / s.n), s.nlpd / s.n, s.coverage95 / s.n };
+    sheet_write(c, &to, out);
 }
 
-/* A `target` of NULL is the only one. */
-static void write_loo(const task *t, loo_score s, const char *target, bool optimised, json *j)
+/* A `target` of NULL is the only one; no `folds` are single rows. */
+static void write_loo(writer *w, const left_out *l, const char *target, int64_t folds, bool optimised)
 {
-    const field fields[] = { { "n", s.n, "%.0f", "%.0f" },
-                             { t->fold ? "folds" : NULL, (double)t->n_folds, "%.0f", "%.0f" },
-                             { "rmse", s.rmse, "%.6g", "%.9g" },
-                             { "nlpd", s.nlpd, "%.6g", "%.9g" },
-                             { "coverage95", s.coverage95, "%.4g", "%.6g" } };
-    if (t->json) {
-        json_open(j, NULL, '{');
-        if (target) json_string(j, "target", target);
-        write_fields(fields, 5, j, NULL);
-        json_flag(j, "optimised_on", optimised);
-        json_close(j, '}');
-    } else {
-        if (target) say(j->to, "%s: ", target);
-        write_fields(fields, 5, NULL, j->to);
-        fputs(optimised ? " (optimised on: new rows do worse)\n" : "\n", j->to);
-    }
+    const score s = score_of(l->loss, l->n);
+    WRITE(w, field_begin(NULL, '{', NULL), target ? field_word("target", "%s: ", target) : (field){ 0 },
+          field_number("n", "n=%.0f", (double)s.n),
+          folds ? field_number("folds", " folds=%.0f", (double)folds) : (field){ 0 },
+          field_number("rmse", " rmse=%.6g", s.rmse), field_number("nlpd", " nlpd=%.6g", s.nlpd),
+          field_number("coverage95", " coverage95=%.4g", s.coverage95),
+          field_flag("optimised_on", " (optimised on: new rows do worse)", optimised), field_end('}', "\n"));
 }
 
-/* Leaves out the rows of output k. */
-static void leave_out(ctgp *c, task *t, const model_file *m, int64_t k, source *text, json *j)
+/* Leaves out the rows of an output. */
+static void leave_out(ctgp *c, writer *w, const request *r, ct_gp *gp, bool only, source *table)
 {
-    if (!going(c)) return;
     const owned *before = c->owned;
-    ct_gp *gp = m->gp[k];
-    left_out l = { 0 };
-    if (t->table) frame_learned(c, &t->data, gp, text, &t->how);
-    choose_folds(c, t, gp);
-    left_out_make(c, &l, gp, t->fold);
-    if (t->out) write_rows(c, t, ct_gp_device(gp), &l);
-    if (!going(c)) return;
-    const char *target = m->n > 1 ? ct_gp_output(gp)->name : NULL;
-    const bool optimised = ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO;
-    if (t->json && target && !k) json_outputs(j, NULL);
-    write_loo(t, score_of(&l), target, optimised, j);
-    t->fold = NULL;
+    frame data = { 0 };
+    int64_t folds;
+    if (table) data = frame_learned(c, gp, table);
+    const int64_t *fold = choose_folds(c, r, gp, &data, &folds);
+    const left_out l = left_out_make(c, gp, fold);
+    if (r->out) write_rows(c, r->out, table ? &data : NULL, &l);
+    write_loo(w, &l, only ? NULL : ct_gp_output(gp)->name, folds,
+              ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO);
     give_back(c, before);
 }
 
-static void leave_out_all(ctgp *c, task *t, const model_file *m)
+static void leave_out_all(ctgp *c, const request *r)
 {
-    if (!going(c)) return;
-    source text = { 0 };
-    json j = { .to = t->out && is_standard(t->out) ? stderr : stdout };
-    if (m->joint && (t->folds || t->by))
-        fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", t->path,
-             t->by ? "--by" : "--folds");
-    if (t->table) source_open(c, &text, m->device, t->table);
-    for (int64_t k = 0; k < m->n && going(c); k++) leave_out(c, t, m, k, &text, &j);
-    if (going(c) && t->json) json_end(&j, m->n > 1);
-    source_close(&text);
-    if (going(c)) tell_joint(m);
+    const model_file m = model_open(c, r->files[0], r->out != NULL);
+    writer w = result_begin(c, r->out && is_standard(r->out) ? stderr : stdout);
+    if (m.joint && (r->folds || r->by))
+        fail(c, CODE_USAGE, "%s: values of joint outputs are left out one by one: leave %s out", m.path,
+             r->by ? "--by" : "--folds");
+    source *table = r->files[1] ? source_open(c, r->files[1]) : NULL;
+    if (m.n > 1) begin_outputs(&w, NULL);
+    for (int64_t k = 0; k < m.n; k++) leave_out(c, &w, r, m.gp[k], m.n == 1, table);
+    if (m.n > 1) end_outputs(&w);
+    result_end(&w);
+    tell_joint(&m);
 }
 
 void run_loo(ctgp *c, int argc, char **argv)
 {
-    const char *device_name = NULL, *folds = NULL, *seed = NULL, *output = NULL, *paths[2];
-    task t = { 0 };
-    dialect d = { 0 };
+    request r = { .out = NULL };
     const option options[] = {
-        { "--folds", "K", "leave out K parts in turn, drawn with --seed, instead of single rows", &folds },
+        { "--folds", "K", "leave out K parts in turn, drawn with --seed, instead of single rows",
+          .whole = &r.folds, .least = 2, .most = LONG_MAX },
         { "--by", "GROUP", "leave out all rows of a group together: those alike in this column of TRAIN.csv",
-          &t.by },
-        { "--seed", "S", "seed of the folds; 0 unless given", &seed },
+          .text = &r.by },
+        { "--seed", "S", "seed of the folds; 0 unless given", .whole = &r.seed, .most = LONG_MAX },
         { "--out", "FILE.csv",
-          "where to write columns mean, std, log_density, a row for each row; - is standard output", &t.out },
-        OUTPUT_OPTION(output),
-        DIALECT_OPTIONS(d),
-        DEVICE_OPTION(device_name),
-        { "--json", NULL, "the score as JSON", &t.json },
+          "where to write columns mean, std, log_density, a row for each row; - is standard output",
+          .text = &r.out, .output = true },
     };
     const command usage = {
         .name = "loo",
-        .arguments = "MODEL [TRAIN.csv]",
+        .files = { "MODEL", "TRAIN.csv" },
+        .needed = 1,
         .summary = "Leave-one-out: predicts every row of the model from all others, and scores that.",
         .details =
             "With --folds or --by each row is predicted from the rows of all other folds.\n"
@@ -184,25 +144,15 @@ void run_loo(ctgp *c, int argc, char **argv)
             "After fit --objective loo the line ends in \"optimised on\": this score chose the parameters, "
             "and\n"
             "new rows do worse.",
-        .n_positional = 1,
-        .n_optional = 1,
+        .shared = OF_TABLES | OF_OUTPUTS | OF_DEVICE | OF_RESULT,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    parse_arguments(c, &usage, argc, argv, paths);
-    t.path = paths[0], t.table = paths[1];
-    parse_dialect(c, &d, &t.how);
-    t.how.texts = t.by != NULL;
-    parse_whole(c, "--folds", folds, 2, LONG_MAX, &t.folds);
-    parse_whole(c, "--seed", seed, 0, LONG_MAX, &t.seed);
-    keep_apart(c, "--out", t.out, "MODEL", t.path);
-    if (going(c) && t.table) keep_apart(c, "--out", t.out, "TRAIN.csv", t.table);
-    if (going(c) && t.by && folds)
-        fail(c, CODE_USAGE, "--by says what the folds are: leave --folds out, or --by");
-    if (going(c) && t.by && !t.table)
+    parse_arguments(c, &usage, argc, argv, r.files);
+    c->table.texts = r.by != NULL;
+    if (r.by && r.folds) fail(c, CODE_USAGE, "--by says what the folds are: leave --folds out, or --by");
+    if (r.by && !r.files[1])
         fail(c, CODE_USAGE, "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s",
-             t.by);
-    model_file m;
-    model_open(c, &m, device_name, t.path, output, t.out != NULL);
-    leave_out_all(c, &t, &m);
+             r.by);
+    leave_out_all(c, &r);
 }

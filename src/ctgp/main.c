@@ -44,15 +44,6 @@ static const entry *find(const char *name)
     return NULL;
 }
 
-/* Runs a command in all processes that mpirun started, or in the first one. */
-static void run(ctgp *c, const entry *e, int argc, char **argv)
-{
-    many_begin(c, e->together);
-    if (going(c)) e->run(c, argc, argv);
-    give_back(c, NULL);
-    many_end(c);
-}
-
 static void dispatch(ctgp *c, int argc, char **argv)
 {
     const char *name = argc < 2 ? "help" : argv[1];
@@ -66,23 +57,32 @@ static void dispatch(ctgp *c, int argc, char **argv)
         print_usage(argc < 2 ? stderr : stdout);
     else if (help && !strcmp(name, "kernels"))
         print_kernels();
-    else if (help && e)
-        e->run(c, 2, for_help);
-    else if (e)
-        run(c, e, argc - 1, argv + 1);
-    else
+    else if (!e)
         fail(c, CODE_USAGE,
              "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
              name);
+    if (!help && e) many_begin(c, e->together);
+    if (e) e->run(c, help ? 2 : argc - 1, help ? for_help : argv + 1);
     if (argc < 2) stop(c, CODE_USAGE);
+}
+
+/* Runs a command in all processes that mpirun started, or in the first one. */
+static void run(ctgp *c, int argc, char **argv)
+{
+    if (!setjmp(c->end)) {
+        dispatch(c, argc, argv);
+        end_output(c);
+    }
+    if (c->code && c->kept) note("the model is kept in %s", c->kept);
+    give_back(c, NULL);
+    many_end(c);
 }
 
 int main(int argc, char **argv)
 {
-    ctgp c = { .code = GO_ON };
+    ctgp c = { .code = CODE_OK };
     program_begin();
     signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
-    dispatch(&c, argc, argv);
-    end_output(&c);
-    return program_end(going(&c) ? CODE_OK : c.code);
+    run(&c, argc, argv);
+    return program_end(c.code);
 }

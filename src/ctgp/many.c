@@ -55,7 +55,7 @@ void many_begin(ctgp *c, bool together)
         fprintf(stderr, "ctgp: %s\n", ct_comm_message(processes));
     if (status) stop(c, code_of(status));
     if (are_one && ct_comm_rank(processes)) stop(c, CODE_OK);
-    if (are_one || !going(c)) return;
+    if (are_one) return;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
     if (ct_comm_rank(processes) && !fall_silent())
         fail(c, CODE_IO, "/dev/null cannot be opened");
@@ -70,43 +70,19 @@ bool many_keep(const char *text)
     return true;
 }
 
-static ct_status status_of(int result)
-{
-    switch (result) {
-    case GO_ON:
-    case CODE_OK: return CT_OK;
-    case CODE_NUMERIC: return CT_ENUMERIC;
-    case CODE_IO: return CT_EIO;
-    case CODE_MEMORY: return CT_ENOMEM;
-    case CODE_UNSUPPORTED: return CT_EUNSUPPORTED;
-    default: return CT_EINVAL;
-    }
-}
-
 /* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
 void many_end(ctgp *c)
 {
     if (many()) {
         const ct_status status = ct_comm_leave(many(), status_of(c->code), failure);
-        if (status) fail(c, code_of(status), "%s", ct_comm_message(many()));
+        if (status) report(c, code_of(status), ct_comm_message(many()));
         ct_comm_share(many(), &c->code, sizeof c->code);
     }
     ct_comm_free(processes);
 }
 
-void many_device(ctgp *c, const char **name)
-{
-    if (!going(c)) return;
-    if (!many()) return;
-    if (*name && strcmp(*name, "cpu") != 0)
-        fail(c, CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", *name);
-    else
-        *name = "cpu";
-}
-
 void many_share(ctgp *c, void *data, size_t bytes)
 {
-    if (!going(c)) return;
     const ct_status status = many() ? ct_comm_share(many(), data, bytes) : CT_OK;
     if (status) fail(c, code_of(status), "%s", ct_comm_message(many()));
 }

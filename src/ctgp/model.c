@@ -1,73 +1,56 @@
 /* A model and its prediction of a table. */
 #include "model.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-void frame_model(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, int64_t *cols)
+frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols)
 {
-    if (!going(c)) return;
-    int64_t d = ct_gp_dims(gp);
-    const char **names = take(c, d + 2, sizeof *names, "columns");
-    ct_column *columns = take(c, d + 2, sizeof *columns, "columns");
-    for (int64_t j = 0; j <= d && going(c); j++) {
-        columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
-        names[j] = columns[j].name;
-    }
-    const char *noise = noise_column(ct_gp_get_options(gp).noise, noise_name(gp));
-    if (going(c) && noise) columns[d + 1] = *ct_gp_get_options(gp).noise_column;
-    if (going(c)) columns[d + 1].name = names[d + 1] = noise;
-    ct_csv_options as_model = *how;
+    const int64_t d = ct_gp_dims(gp[0]);
+    const char **names = take(c, d + 1 + p, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
+    ct_column *columns = take(c, d + 1 + p, sizeof *columns, "columns");
+    int64_t n = d;
+    for (int64_t j = 0; j < d; j++) columns[j] = *ct_gp_input(gp[0], j);
+    for (int64_t j = 0; j < p; j++) columns[n++] = *ct_gp_output(gp[j]);
+    if (noise) columns[n++] = *ct_gp_get_options(gp[0]).noise_column;
+    if (noise) columns[n - 1].name = noise;
+    for (int64_t j = 0; j < n; j++) names[j] = columns[j].name;
+    ct_csv_options as_model = c->table;
     as_model.columns = columns;
-    as_model.n_columns = noise ? d + 2 : d + 1;
-    frame_parse(c, f, t, &as_model, names, as_model.n_columns);
-    if (going(c) && !t->told) frame_tell_notes(f);
+    as_model.n_columns = n;
+    const frame f = frame_parse(c, t, &as_model, names, n);
+    if (!t->told) frame_tell_notes(&f);
     t->told = true;
-    for (int64_t j = 0; j < d && going(c); j++) cols[j] = frame_column(c, f, names[j]);
-    for (int64_t j = d; j <= d + 1 && going(c); j++)
-        cols[j] = names[j] ? ct_table_find(f->table, names[j]) : -1;
+    for (int64_t j = 0; j < d; j++) cols[j] = frame_column(c, &f, names[j]);
+    for (int64_t j = 0; j < p; j++) cols[target_place(d, j)] = ct_table_find(f.table, names[d + j]);
+    cols[d + 1] = noise ? ct_table_find(f.table, noise) : -1;
+    return f;
 }
 
-void frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
+ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t col, bool required)
 {
-    if (!going(c)) return;
-    const ct_gp_noise kind = ct_gp_get_options(gp).noise;
-    const char *name = noise_name(gp), *column = noise_column(kind, name);
-    const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
-    if (!by_row) return;
-    if (column && col >= 0)
-        frame_noise(c, f, col, kind, name, gp, noise);
-    else if (!required)
-        note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
-             column ? ", " : "", column ? column : "");
-    else if (column)
-        frame_needs(c, f, column);
-    else
-        fail(c, CODE_DATA, "the model does not say which column holds the noise");
+    const noise_source n = noise_of(gp);
+    const char *column = noise_column(n);
+    if (!noise_is_given(n.kind) && n.kind != CT_NOISE_BY_LEVEL) return NULL;
+    if (required && !column) fail(c, CODE_DATA, "the model does not say which column holds the noise");
+    if (required) frame_column(c, f, column);
+    if (column && col >= 0) return frame_noise(c, f, col, n, gp);
+    note("%s: without a column of the noise%s%s, the noise is the average over the model's rows", f->path,
+         column ? ", " : "", column ? column : "");
+    return NULL;
 }
 
-void frame_inputs(ctgp *c, frame *f, const ct_gp *gp, source *t, const ct_csv_options *how, ct_tensor **X,
-                  ct_tensor **y, ct_tensor **noise)
+ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise)
 {
-    if (!going(c)) return;
-    int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
+    const int64_t d = ct_gp_dims(gp);
     int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
-    frame_model(c, f, gp, t, how, cols);
-    if (y) frame_needs(c, f, ct_gp_output(gp)->name);
-    if (!going(c)) return;
-    const int64_t target = cols[d], told = cols[d + 1];
-    if (noise && told >= 0) cols[used++] = told;
-    frame_complete(c, f, cols, used);
-    if (y) check_target(c, f, target, ct_gp_transform(gp).kind);
-    if (f->n_rows == 0)
-        fail(c, CODE_DATA, "%s: no row has a value in every %s", f->path,
-             y ? "column that the model uses" : "input column");
-    *X = frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
-    if (y) *y = target_tensor(c, f, target, ct_gp_transform(gp).kind, ct_gp_dtype(gp));
-    if (noise) frame_take_noise(c, f, gp, told, y != NULL, noise);
+    *f = frame_model(c, &gp, 1, t, cols);
+    const int64_t of_noise = cols[d + 1];
+    cols[d] = of_noise;
+    frame_complete(c, f, cols, noise && of_noise >= 0 ? d + 1 : d);
+    if (f->n_rows == 0) fail(c, CODE_DATA, "%s: no row has a value in every input column", f->path);
+    if (noise) *noise = frame_take_noise(c, f, gp, of_noise, false);
+    return frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
 }
 
 /* Rows that are predicted at a time. */
@@ -115,8 +98,7 @@ double prediction_quantile(const prediction *p, int64_t i, double q)
 
 static void check_moments(ctgp *c, const prediction *p, const char *target)
 {
-    if (!going(c)) return;
-    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind && going(c); i++) {
+    for (int64_t i = 0; i < p->data.n_rows && p->transform.kind; i++) {
         double mean, std;
         prediction_moments(p, i, &mean, &std);
         if (!isfinite(mean) || !isfinite(std))
@@ -130,105 +112,25 @@ static void check_moments(ctgp *c, const prediction *p, const char *target)
 
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
 {
-    if (!going(c)) return;
-    ct_device *device = p->data.device;
     const int64_t m = p->data.n_rows;
-    const size_t bytes = (size_t)m * sizeof(double);
+    ct_tensor *mean = new_tensor(c, ct_shape1(m)), *variance = new_tensor(c, ct_shape1(m)),
+              *noise = new_tensor(c, ct_shape1(m));
+    check(c, predict_rows(gp, X, mean, variance));
+    check(c, ct_gp_noise_at(gp, X, given, noise));
     p->transform = ct_gp_transform(gp);
-    p->mean = take(c, m, sizeof(double), "predictions");
-    p->std = take(c, m, sizeof(double), "predictions");
-    const owned *before = c->owned;
-    double *added = take(c, m, sizeof(double), "predictions");
-    ct_tensor *part[3] = { NULL };
-    for (int k = 0; k < 3 && going(c); k++)
-        part[k] = own_tensor(c, device, ct_empty(device, CT_F64, ct_shape1(m)));
-    if (!going(c)) return;
-    if (predict_rows(gp, X, part[0], part[1]) || ct_gp_noise_at(gp, X, given, part[2]) ||
-        ct_read(part[0], p->mean, bytes) || ct_read(part[1], p->std, bytes) || ct_read(part[2], added, bytes))
-        fail_device(c, device, NULL);
-    for (int64_t i = 0; i < m && going(c); i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    p->mean = tensor_values(c, mean);
+    p->std = tensor_values(c, variance);
+    const double *added = tensor_values(c, noise);
+    for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i] + added[i]);
     check_moments(c, p, ct_gp_output(gp)->name);
-    give_back(c, before);
 }
 
-void prediction_make(ctgp *c, prediction *p, ct_gp *gp, source *t, const ct_csv_options *how)
+prediction prediction_make(ctgp *c, ct_gp *gp, source *t)
 {
-    ct_tensor *X = NULL, *noise = NULL;
-    *p = (prediction){ .target = -1 };
-    frame_inputs(c, &p->data, gp, t, how, &X, NULL, &noise);
-    if (!going(c)) return;
-    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
-    if (p->target >= 0) check_target(c, &p->data, p->target, ct_gp_transform(gp).kind);
-    prediction_fill(c, p, gp, X, noise);
-}
-
-static double target_at(const prediction *p, int64_t i)
-{
-    return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
-}
-
-/* The standard deviation of the targets' z. */
-static double spread(const prediction *p)
-{
-    double n = 0, mean = 0, squares = 0;
-    for (int64_t i = 0; i < p->data.n_rows; i++) {
-        double y = ct_transform_value(p->transform, target_at(p, i));
-        if (isnan(y)) continue;
-        double step = y - mean;
-        mean += step / ++n;
-        squares += step * (y - mean);
-    }
-    return n > 0 ? sqrt(squares / n) : 0;
-}
-
-/* Adds the losses of chosen row i: nlpd is the mean of ½ log 2πs² + ½ (z - m)² / s² - log g'(y), z = g(y);
- * coverage is the share of z within m ± 1.96 s. A variance is the prior's less the data's part, so it is
- * known to a rounding error of the prior's only; s counts as at least `least`. */
-static bool losses_of(const prediction *p, int64_t i, double least, score *s)
-{
-    const double y = target_at(p, i), of_y = ct_transform_value(p->transform, y);
-    double mean;
-    if (isnan(y)) return false;
-    prediction_moments(p, i, &mean, NULL);
-    const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
-    const double error = y - mean, z = (of_y - p->mean[i]) / std;
-    s->n++;
-    s->rmse += error * error;
-    s->mae += fabs(error);
-    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z - ct_transform_log_slope(p->transform, y);
-    s->coverage95 += fabs(z) <= Z95;
-    return true;
-}
-
-static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
-
-void prediction_losses(const prediction *p, double *square, double *nlpd)
-{
-    const double least = least_std(p);
-    for (int64_t i = 0; i < p->data.n_rows; i++) {
-        score s = { 0 };
-        const bool known = losses_of(p, i, least, &s);
-        square[i] = known ? s.rmse : NAN;
-        nlpd[i] = known ? s.nlpd : NAN;
-    }
-}
-
-score prediction_score(const prediction *p)
-{
-    score s = { 0 };
-    const double least = least_std(p);
-    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
-    const double n = (double)s.n;
-    return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
-}
-
-void write_score(score s, json *j, FILE *to)
-{
-    const field fields[] = { { "n", (double)s.n, "%.0f", "%.0f" },
-                             { "rmse", s.rmse, "%.6g", NULL },
-                             { "mae", s.mae, "%.6g", NULL },
-                             { "nlpd", s.nlpd, "%.6g", NULL },
-                             { "coverage95", s.coverage95, "%.4g", NULL } };
-    write_fields(fields, 5, j, to);
-    if (!j) fputc('\n', to);
+    prediction p = { 0 };
+    ct_tensor *noise, *X = frame_inputs(c, &p.data, gp, t, &noise);
+    p.target = ct_table_find(p.data.table, ct_gp_output(gp)->name);
+    if (p.target >= 0) check_target(c, &p.data, p.target, ct_gp_transform(gp).kind);
+    prediction_fill(c, &p, gp, X, noise);
+    return p;
 }

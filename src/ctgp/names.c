@@ -1,8 +1,10 @@
 /* Words for what the library counts. */
 #include "model.h"
 
-const char *kernel_text(const ct_gp *gp, char *text, size_t size)
+const char *kernel_text(ctgp *c, const ct_gp *gp)
 {
+    const size_t size = ct_kernel_print(ct_gp_kernel(gp), false, NULL, 0) + 1;
+    char *text = take(c, (int64_t)size, 1, "letters");
     ct_kernel_print(ct_gp_kernel(gp), false, text, size);
     return text;
 }
@@ -34,24 +36,21 @@ const char *optimizer_name(ct_optimizer optimizer)
 
 const char *standardize_name(ct_gp_standardize standardize)
 {
-    switch (standardize) {
-    case CT_STANDARDIZE_NONE: return "no";
-    case CT_STANDARDIZE_INPUTS: return "inputs";
-    case CT_STANDARDIZE_OUTPUTS: return "outputs";
-    default: return "yes";
-    }
+    static const char *const names[] = { [CT_STANDARDIZE_BOTH] = "yes",
+                                         [CT_STANDARDIZE_NONE] = "no",
+                                         [CT_STANDARDIZE_INPUTS] = "inputs",
+                                         [CT_STANDARDIZE_OUTPUTS] = "outputs" };
+    return names[standardize];
 }
 
 const char *noise_kind(ct_gp_noise noise)
 {
-    switch (noise) {
-    case CT_NOISE_NONE: return "none";
-    case CT_NOISE_GIVEN: return "given";
-    case CT_NOISE_GIVEN_PLUS: return "given and learned";
-    case CT_NOISE_BY_LEVEL: return "by level";
-    case CT_NOISE_LOG_LINEAR: return "inputs";
-    default: return "learned";
-    }
+    static const char *const names[] = {
+        [CT_NOISE_LEARNED] = "learned",   [CT_NOISE_GIVEN] = "given",
+        [CT_NOISE_NONE] = "none",         [CT_NOISE_GIVEN_PLUS] = "given and learned",
+        [CT_NOISE_BY_LEVEL] = "by level", [CT_NOISE_LOG_LINEAR] = "inputs"
+    };
+    return names[noise];
 }
 
 const char *prior_name(ct_prior_kind kind)

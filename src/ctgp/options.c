@@ -6,24 +6,38 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A failure of the library, and the code that it ends with; the first row of a code is what many_end tells
+ * others.
+ */
+static const struct {
+    ct_status status;
+    int code;
+} failures[] = {
+    { CT_OK, CODE_OK },         { CT_ENUMERIC, CODE_NUMERIC },         { CT_EIO, CODE_IO },
+    { CT_ENOMEM, CODE_MEMORY }, { CT_EUNSUPPORTED, CODE_UNSUPPORTED }, { CT_EDEVICE, CODE_UNSUPPORTED }
+};
+
+enum { FAILURES = sizeof failures / sizeof *failures };
+
 int code_of(ct_status status)
 {
-    switch (status) {
-    case CT_ENUMERIC: return CODE_NUMERIC;
-    case CT_EIO: return CODE_IO;
-    case CT_ENOMEM: return CODE_MEMORY;
-    case CT_EDEVICE:
-    case CT_EUNSUPPORTED: return CODE_UNSUPPORTED;
-    default: return CODE_DATA;
-    }
+    for (int i = 0; i < FAILURES; i++)
+        if (failures[i].status == status) return failures[i].code;
+    return CODE_DATA;
+}
+
+ct_status status_of(int result)
+{
+    for (int i = 0; i < FAILURES; i++)
+        if (failures[i].code == result) return failures[i].status;
+    return CT_EINVAL;
 }
 
 /* If the device has no message, ctgp itself lacked memory. */
-void fail_device(ctgp *c, const ct_device *device, const char *what)
+_Noreturn void fail_device(ctgp *c)
 {
-    ct_status status = ct_last_status(device);
-    fail_message(c, status ? code_of(status) : CODE_MEMORY, what,
-                 status ? ct_message(device) : "out of memory");
+    const ct_status status = c->device ? ct_last_status(c->device) : CT_OK;
+    fail_message(c, status ? code_of(status) : CODE_MEMORY, status ? ct_message(c->device) : "out of memory");
 }
 
 void end_output(ctgp *c)
@@ -32,110 +46,188 @@ void end_output(ctgp *c)
     if (fflush(stdout) || bad) fail(c, CODE_IO, "standard output could not be written");
 }
 
-void end_output_of_model(ctgp *c, const char *path)
+/* -- the options of a command, its own and those that several have -- */
+
+enum { MOST_OPTIONS = 48 };
+
+/* A command line that is read. */
+typedef struct line {
+    const command *of;
+    const char **files; /* [MOST_FILES] */
+    int n_files, n;
+    option option[MOST_OPTIONS];     /* [n] */
+    const char *given[MOST_OPTIONS]; /* their values; NULL where they are not given */
+} line;
+
+static void list_options(ctgp *c, line *l, dialect *d)
 {
-    end_output(c);
-    if (c->code > CODE_OK) note("the model is kept in %s", path);
+    const struct {
+        int of;
+        option row;
+    } shared[] = {
+        { OF_TABLES,
+          { "--separator", "SIGN", "comma, semicolon, tab, blanks, bar or colon; found unless given",
+            .text = &d->separator } },
+        { OF_TABLES, { "--decimal", "SIGN", "point or comma; found unless given", .text = &d->decimal } },
+        { OF_TABLES,
+          { "--header", "yes|no", "whether the first row holds names; found unless given",
+            .choice = &d->header, .choices = "yes no" } },
+        { OF_ROWS,
+          { "--unseen", "error|prior",
+            "a level that the model has not seen: an error unless given, or the prior", .choice = &d->unseen,
+            .choices = "error prior" } },
+        { OF_OUTPUTS,
+          { "--output", "NAME", "which of the model's outputs, where it has several", .text = &c->output } },
+        { OF_DEVICE,
+          { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given",
+            .text = &c->device_name } },
+        { OF_RESULT, { "--json", NULL, "the result as one line of JSON", .flag = &c->json } },
+    };
+    for (int i = 0; i < l->of->n_options; i++) l->option[l->n++] = l->of->options[i];
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (l->of->shared & shared[i].of) l->option[l->n++] = shared[i].row;
 }
 
-static void print_help(const command *c)
+/* "MODEL [TRAIN.csv]" */
+static const char *arguments_of(const command *of, char text[128])
 {
-    printf("usage: ctgp %s %s [options]\n\n%s\n\n", c->name, c->arguments, c->summary);
-    for (int i = 0; i < c->n_options; i++) {
-        char left[64];
-        const option *o = &c->options[i];
-        snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
-        printf("  %-28s %s\n", left, o->help);
+    int used = 0;
+    for (int i = 0; i < MOST_FILES && of->files[i]; i++)
+        used += snprintf(text + used, 128 - (size_t)used, i < of->needed ? "%s%s" : "%s[%s]", i ? " " : "",
+                         of->files[i]);
+    if (of->also) snprintf(text + used, 128 - (size_t)used, " %s", of->also);
+    return text;
+}
+
+static void print_help(const line *l)
+{
+    char text[128];
+    printf("usage: ctgp %s %s [options]\n\n%s\n\n", l->of->name, arguments_of(l->of, text), l->of->summary);
+    for (int i = 0; i < l->n; i++) {
+        const option *o = &l->option[i];
+        snprintf(text, sizeof text, "%s %s", o->name, o->value ? o->value : "");
+        printf("  %-28s %s\n", text, o->help);
     }
     printf("  %-28s %s\n", "--help", "this text");
-    if (c->details) printf("\n%s\n", c->details);
+    if (l->of->details) printf("\n%s\n", l->of->details);
 }
 
-static const option *find_option(const command *c, const char *name, size_t length)
+/* -- their values -- */
+
+double parse_share(ctgp *c, const char *name, const char *text)
 {
-    for (int i = 0; i < c->n_options; i++)
-        if (strlen(c->options[i].name) == length && !strncmp(c->options[i].name, name, length))
-            return &c->options[i];
-    return NULL;
+    double value;
+    if (ct_number_read(text, strlen(text), &value) != CT_NUMBER || !(value > 0 && value < 1))
+        fail(c, CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    return value;
 }
 
-void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char **positional)
+static long parse_whole(ctgp *c, const option *o, const char *text)
 {
-    if (!going(c)) return;
-    int found = 0, most = of->n_positional + of->n_optional;
+    char *end;
+    errno = 0;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < o->least || value > o->most)
+        fail(c, CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", o->name, text, o->least, o->most);
+    return value;
+}
+
+/* Without a choice of that name, the message lists them: "a, b or c". */
+static int parse_choice(ctgp *c, const option *o, const char *text)
+{
+    char list[128] = "";
+    int i = 0;
+    for (const char *word = o->choices, *end; *word; word = end + (*end != 0), i++) {
+        end = word + strcspn(word, " ");
+        if (strlen(text) == (size_t)(end - word) && !strncmp(text, word, strlen(text))) return i;
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%.*s",
+                 !i     ? ""
+                 : *end ? ", "
+                        : " or ",
+                 (int)(end - word), word);
+    }
+    fail(c, CODE_USAGE, "%s: '%s' is not %s", o->name, text, list);
+}
+
+static void store(ctgp *c, const option *o, const char *given)
+{
+    if (!given && o->required) fail(c, CODE_USAGE, "%s", o->required);
+    if (!given) return;
+    if (o->text) *o->text = given;
+    if (o->flag) *o->flag = true;
+    if (o->share) *o->share = parse_share(c, o->name, given);
+    if (o->whole) *o->whole = parse_whole(c, o, given);
+    if (o->choice) *o->choice = parse_choice(c, o, given);
+}
+
+/* -- a command line -- */
+
+/* The option that a word names, up to '='. */
+static int find_option(ctgp *c, const line *l, const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    for (int i = 0; i < l->n; i++)
+        if (strlen(l->option[i].name) == length && !strncmp(l->option[i].name, word, length)) return i;
+    fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, l->of->name, l->of->name);
+}
+
+/* Reads an option, whose value may be the next word; returns how many words it takes. */
+static int take_option(ctgp *c, line *l, const char *word, const char *next)
+{
+    const int i = find_option(c, l, word);
+    const option *o = &l->option[i];
+    const char *equals = strchr(word, '=');
+    if (o->value && l->given[i]) fail(c, CODE_USAGE, "%s is given twice", o->name);
+    if (!o->value && equals) fail(c, CODE_USAGE, "%s takes no value", o->name);
+    if (o->value && !equals && !next)
+        fail(c, CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
+    l->given[i] = !o->value ? o->name : equals ? equals + 1 : next;
+    return o->value && !equals ? 2 : 1;
+}
+
+static void take_file(ctgp *c, line *l, const char *word)
+{
+    char text[128];
+    if (l->n_files == MOST_FILES || !l->of->files[l->n_files])
+        fail(c, CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, l->of->name,
+             arguments_of(l->of, text));
+    l->files[l->n_files++] = word;
+}
+
+void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char *files[MOST_FILES])
+{
+    char text[128];
+    dialect d = { .header = -1, .unseen = -1 };
+    line l = { .of = of, .files = files };
     bool only_files = false;
-    for (int i = 0; i < most; i++) positional[i] = NULL;
-    for (int i = 1; i < argc && going(c); i++) {
-        const char *word = argv[i], *equals = strchr(word, '=');
-        const option *o = find_option(of, word, equals ? (size_t)(equals - word) : strlen(word));
-        const bool file = only_files || word[0] != '-' || !word[1];
-        if (file && found == most) {
-            fail(c, CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, of->name, of->arguments);
-        } else if (file) {
-            positional[found++] = word;
+    list_options(c, &l, &d);
+    for (int i = 0; i < MOST_FILES; i++) files[i] = NULL;
+    for (int i = 1; i < argc;) {
+        const char *word = argv[i++];
+        if (only_files || word[0] != '-' || !word[1]) {
+            take_file(c, &l, word);
         } else if (!strcmp(word, "--")) {
             only_files = true;
         } else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            print_help(of);
+            print_help(&l);
+            end_output(c);
             stop(c, CODE_OK);
-        } else if (!o) {
-            fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, of->name,
-                 of->name);
-        } else if (o->value && *o->text) {
-            fail(c, CODE_USAGE, "%s is given twice", o->name);
-        } else if (!o->value && equals) {
-            fail(c, CODE_USAGE, "%s takes no value", o->name);
-        } else if (o->value && !equals && i + 1 == argc) {
-            fail(c, CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
         } else {
-            *o->text = !o->value ? o->name : equals ? equals + 1 : argv[++i];
+            i += take_option(c, &l, word, argv[i]) - 1;
         }
     }
-    if (going(c) && found < of->n_positional)
+    if (l.n_files < of->needed)
         fail(c, CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", of->name,
-             of->arguments, of->name);
+             arguments_of(of, text), of->name);
+    for (int i = 0; i < l.n; i++) store(c, &l.option[i], l.given[i]);
+    c->table = parse_dialect(c, &d);
+    for (int i = 0; i < l.n; i++)
+        for (int k = of->inputs_from; k < l.n_files && l.option[i].output; k++)
+            keep_apart(c, l.option[i].name, l.given[i], of->files[k], files[k]);
 }
 
-void parse_whole(ctgp *c, const char *name, const char *text, long lowest, long highest, long *out)
-{
-    if (!going(c)) return;
-    if (!text) return;
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || value < lowest || value > highest)
-        fail(c, CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest, highest);
-    else
-        *out = value;
-}
-
-void parse_share(ctgp *c, const char *name, const char *text, double *out)
-{
-    if (!going(c)) return;
-    if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return;
-    fail(c, CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
-}
-
-void parse_choice(ctgp *c, const char *name, const char *text, const char *const *choices, int n, int *out)
-{
-    if (!going(c)) return;
-    if (!text) return;
-    for (int i = 0; i < n; i++)
-        if (!strcmp(text, choices[i])) {
-            *out = i;
-            return;
-        }
-    char list[128] = "";
-    for (int i = 0; i < n; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s",
-                 i == 0       ? ""
-                 : i == n - 1 ? " or "
-                              : ", ",
-                 choices[i]);
-    }
-    fail(c, CODE_USAGE, "%s: '%s' is not %s", name, text, list);
-}
+/* -- helpers -- */
 
 void add_name(char *list, size_t size, const char *name)
 {
@@ -148,12 +240,6 @@ void add_name(char *list, size_t size, const char *name)
         strcpy(list + used, rest);
 }
 
-bool is_file(const char *path)
-{
-    struct stat info;
-    return !stat(path, &info) && S_ISREG(info.st_mode);
-}
-
 static bool same_file(const char *a, const char *b)
 {
     struct stat p, q;
@@ -162,7 +248,6 @@ static bool same_file(const char *a, const char *b)
 
 void keep_apart(ctgp *c, const char *name, const char *out, const char *argument, const char *in)
 {
-    if (!going(c)) return;
     if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return;
     fail(c, CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name, out,
          argument);

@@ -12,12 +12,12 @@
 void quote(FILE *out, const char *text);
 /* The same for the label of a tic. */
 void quote_tic(FILE *out, const char *text);
-/* Cuts a text of more than `most` bytes and puts an ellipsis there. */
-void shorten(char *text, size_t most);
+/* A text, or if it has more than `most` bytes its beginning and an ellipsis. */
+const char *shortened(ctgp *c, const char *text, size_t most);
 /* `below` (may be empty) stands below the title. If panels > 1, that many lie beside and below each other. */
 void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels);
-/* Runs gnuplot on a script. *picture is what it writes; free it in any case. */
-void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes);
+/* Runs gnuplot on a script, and returns the picture that it writes. */
+memory_file *run_gnuplot(ctgp *c, const memory_file *script);
 
 /* -- plot_axis.c -- */
 
@@ -52,7 +52,7 @@ typedef struct points {
 } points;
 
 /* All values NaN. */
-void points_make(ctgp *c, points *q, int64_t n, const fate *fates);
+points points_make(ctgp *c, int64_t n, const fate *fates);
 /* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
 void points_write(FILE *script, const points *q, const axis *x, const axis *y);
 /* How many of the blocks have points, and so a line in the key. */
@@ -60,21 +60,30 @@ int points_kinds(const points *q);
 /* Writes their part of the plot command, which begins with ", "; with or without bars and key. */
 void points_plot(FILE *script, const points *q, bool bars, bool key);
 
+/* -- plot_band.c: a curve with its band -- */
+
+/* At points of one input: the middle of a distribution, and the ends of its 95 % interval. */
+typedef struct curve {
+    int64_t n;
+    double *x, *middle, *low, *high; /* [n]; the last three once they are predicted */
+} curve;
+
+curve curve_make(ctgp *c, int64_t n);
+/* The place of point i of n between 0 and 1, at irregular distances: equal ones could show a slow wave that
+ * is not there. */
+double irregular(int64_t i, int64_t n);
+/* Predicts with the noise or without; `inputs` (n, d). */
+void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise);
+/* Extends an axis to the band. */
+void cover_band(axis *y, const curve *of);
+/* Writes the data block of that name. */
+void curve_write(FILE *script, const char *block, const curve *of, const axis *x, const axis *y);
+/* "median" if the target is transformed, else "mean". */
+const char *middle_name(const ct_gp *gp);
+
 /* -- plot_curve.c: one input -- */
 
 void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
-
-/* What is drawn of a distribution: its middle and the ends of its 95 % interval. */
-typedef struct band {
-    double *middle, *low, *high; /* [n] */
-} band;
-
-/* Room for n. */
-void band_allocate(ctgp *c, band *b, int64_t n);
-/* Fills n places from `from` on, at points x (n, d), with the noise or without. */
-void band_predict(ctgp *c, const band *b, int64_t from, ct_gp *gp, int64_t n, const double *x, bool noise);
-/* "median" if the target is transformed, else "mean". */
-const char *middle_name(const ct_gp *gp);
 
 /* -- plot_many.c, plot_effects.c: several inputs -- */
 

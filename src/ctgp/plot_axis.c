@@ -24,26 +24,23 @@ void widen(axis *a, double below, double above)
 
 double share(const axis *a, double value) { return (value - a->lo) / (a->hi - a->lo); }
 
-void shorten(char *text, size_t most)
+const char *shortened(ctgp *c, const char *text, size_t most)
 {
     size_t n = strlen(text);
-    if (n <= most) return;
-    n = most - 3; /* bytes of the ellipsis */
+    if (n <= most) return text;
+    n = most - strlen("…");
     while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
-    memcpy(text + n, "…", sizeof "…");
+    return text_of(c, "%.*s…", (int)n, text);
 }
 
 /* A panel has room for fewer tics, and for fewer letters of a name. */
 static bool is_panel(int most) { return most < 7; }
 
-static void write_label(FILE *script, char which, int most, const char *name, const char *more)
+static void write_label(ctgp *c, FILE *script, char which, int most, const char *name, const char *more)
 {
-    char label[512];
-    snprintf(label, sizeof label, "%.256s", name);
-    shorten(label, (!is_panel(most) ? 64 : which == 'x' ? 42 : 36) - strlen(more));
-    snprintf(label + strlen(label), sizeof label - strlen(label), "%s", more);
+    const size_t room = !is_panel(most) ? 64 : which == 'x' ? 42 : 36;
     fprintf(script, ")\nset %clabel ", which);
-    quote(script, label);
+    quote(script, text_of(c, "%s%s", shortened(c, name, room - strlen(more)), more));
     fputs("\n", script);
 }
 
@@ -75,13 +72,10 @@ static double round_number(const axis *a)
 void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, const char *name,
                 const char *suffix)
 {
-    if (!going(c)) return;
     double length = a->hi - a->lo, power = pow(10, floor(log10(length / most))),
            steps = length / most / power;
-    if (!isfinite(length)) {
+    if (!isfinite(length))
         fail(c, CODE_DATA, "no picture: the numbers of '%s' are too large for an axis", name);
-        return;
-    }
     double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
     double base = fmax(fabs(a->lo), fabs(a->hi)) >= 1e6 * power ? round_number(a) : 0;
     double from = a->lo - base, to = a->hi - base;
@@ -89,10 +83,14 @@ void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, cons
     fprintf(script, "set %crange [0:1]\nset %ctics %s(", which, which, which == 'x' ? "norotate " : "");
     for (double i = ceil(from / step); i * step <= to; i++, comma = ", ")
         fprintf(script, "%s'%.6g' %.17g", comma, i * step + 0.0, (i * step - from) / length); /* no "-0" */
-    char number[32] = "", more[64];
+    char number[32] = "";
     if (base != 0) print_number(number, sizeof number, fabs(base));
-    snprintf(more, sizeof more, "%s%s%s", base == 0 ? "" : base > 0 ? " - " : " + ", number, suffix);
-    write_label(script, which, most, name, more);
+    write_label(c, script, which, most, name,
+                text_of(c, "%s%s%s",
+                        base == 0  ? ""
+                        : base > 0 ? " - "
+                                   : " + ",
+                        number, suffix));
 }
 
 /* -- times, in days since 1970 -- */
@@ -157,38 +155,32 @@ axis column_axis(const ct_column *column, double lo, double hi)
 }
 
 /* Labels every level, or every second, third, ... one: at most 4 `most`. */
-static void write_levels(FILE *script, const axis *a, int most, const ct_column *c)
+static void write_levels(ctgp *c, FILE *script, const axis *a, int most, const ct_column *of)
 {
     size_t characters = 0;
-    const int64_t step = 1 + (c->n_levels - 1) / (4 * most);
-    for (int64_t i = 0; i < c->n_levels; i += step) characters += strlen(c->levels[i]) + 2;
+    const int64_t step = 1 + (of->n_levels - 1) / (4 * most);
+    for (int64_t i = 0; i < of->n_levels; i += step) characters += strlen(of->levels[i]) + 2;
     fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by 60 right" : "norotate");
-    for (int64_t i = 0; i < c->n_levels; i += step) {
-        char text[32];
-        snprintf(text, sizeof text, "%s", c->levels[i]);
-        shorten(text, is_panel(most) ? 14 : 18);
+    for (int64_t i = 0; i < of->n_levels; i += step) {
         if (i) fputs(", ", script);
-        quote_tic(script, text);
+        quote_tic(script, shortened(c, of->levels[i], is_panel(most) ? 14 : 18));
         fprintf(script, " %.17g", share(a, (double)i));
     }
 }
 
 void write_column_axis(ctgp *c, FILE *script, const axis *a, int most, const ct_column *column)
 {
-    if (!going(c)) return;
     const bool time = column->kind == CT_COLUMN_TIME && a->lo >= first_day && a->hi <= last_day &&
                       a->hi - a->lo > 4.0 / 86400;
     if (column->kind == CT_COLUMN_CATEGORY) {
-        write_levels(script, a, most, column);
+        write_levels(c, script, a, most, column);
     } else if (time) {
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);
     } else {
-        {
-            write_axis(c, script, 'x', a, most, column->name,
-                       column->kind == CT_COLUMN_TIME ? ", days since 1970" : "");
-            return;
-        }
+        const char *suffix = column->kind == CT_COLUMN_TIME ? ", days since 1970" : "";
+        write_axis(c, script, 'x', a, most, column->name, suffix);
+        return;
     }
-    write_label(script, 'x', most, column->name, "");
+    write_label(c, script, 'x', most, column->name, "");
 }

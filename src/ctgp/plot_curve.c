@@ -6,14 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct curve {
-    int64_t n;
-    double *x;
-    band y;
-} curve;
-
-/* At least LEAST and at most MOST points are predicted. The picture has at most COLUMNS of them. */
-enum { LEAST = 500, MOST = 20000, COLUMNS = 1600 };
+/* At least LEAST and at most MOST points are predicted. */
+enum { LEAST = 500, MOST = 20000 };
 
 /* The largest step that shows the kernel's fastest wave. It takes ten steps to a lengthscale, twenty to a
  * period p, and in a periodic kernel also ten to l p / 2π, over which that falls as an rbf does over a
@@ -35,62 +29,28 @@ static double finest_step(const ct_gp *gp)
     return step;
 }
 
-static void curve_allocate(ctgp *c, curve *of, int64_t n)
+/* A point for each level. */
+static curve curve_levels(ctgp *c, const ct_column *category)
 {
-    if (!going(c)) return;
-    of->n = n;
-    of->x = take(c, n, sizeof *of->x, "points of a curve");
-    band_allocate(c, &of->y, n);
+    const curve of = curve_make(c, category->n_levels);
+    for (int64_t i = 0; i < of.n; i++) of.x[i] = (double)i;
+    return of;
 }
 
-static void curve_levels(ctgp *c, curve *of, const ct_column *category)
+/* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances. The rows of the
+ * table are then points, too, as such a curve may reach them by spikes. */
+static curve curve_place(ctgp *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
-    if (!going(c)) return;
-    curve_allocate(c, of, category->n_levels);
-    for (int64_t i = 0; i < of->n && going(c); i++) of->x[i] = (double)i;
-}
-
-/* Chooses the points. If the kernel asks for more than MOST, they lie at irregular distances, since equal
- * ones could show a slow wave that is not there. The rows of the table are then points, too, as such a curve
- * may reach them by spikes. */
-static void curve_place(ctgp *c, curve *of, const ct_gp *gp, const axis *x, const prediction *p,
-                        int64_t x_col)
-{
-    if (!going(c)) return;
-    double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;
-    bool regular = wanted <= MOST;
-    int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
-    curve_allocate(c, of, regular ? n : n + p->data.n_rows);
-    if (!going(c)) return;
-    for (int64_t i = 0; i < of->n; i++) {
-        double at = (double)i;
-        of->x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
-                   : regular ? x->lo + length * at / (double)(n - 1)
-                             : x->lo + length * (at + fmod(at * turn, 1)) / (double)n;
-    }
-    if (!regular) qsort(of->x, (size_t)of->n, sizeof *of->x, ascending);
-}
-
-/* Writes for each column of the picture its highest and lowest middle, in their order, and the band's
- * outermost ends. */
-static void curve_write(FILE *script, const curve *c, const axis *x, const axis *y)
-{
-    int64_t columns = c->n < COLUMNS ? c->n : COLUMNS;
-    fputs("$curve << EOD\n", script);
-    for (int64_t k = 0; k < columns; k++) {
-        int64_t from = k * c->n / columns, to = (k + 1) * c->n / columns, low = from, high = from;
-        axis ends = empty_axis;
-        for (int64_t i = from; i < to; i++) {
-            cover(&ends, c->y.low[i]), cover(&ends, c->y.high[i]);
-            if (c->y.middle[i] < c->y.middle[low]) low = i;
-            if (c->y.middle[i] > c->y.middle[high]) high = i;
-        }
-        const int64_t shown[] = { low < high ? low : high, low < high ? high : low };
-        for (int j = 0; j < (low == high ? 1 : 2); j++)
-            fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, c->x[shown[j]]),
-                    share(y, c->y.middle[shown[j]]), share(y, ends.lo), share(y, ends.hi));
-    }
-    fputs("EOD\n", script);
+    const double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1;
+    const bool regular = wanted <= MOST;
+    const int64_t n = regular ? (int64_t)fmax(wanted, LEAST) : MOST;
+    const curve of = curve_make(c, regular ? n : n + p->data.n_rows);
+    for (int64_t i = 0; i < of.n; i++)
+        of.x[i] = i >= n    ? ct_table_at(p->data.table, p->data.rows[i - n], x_col)
+                  : regular ? x->lo + length * (double)i / (double)(n - 1)
+                            : x->lo + length * irregular(i, n);
+    if (!regular) qsort(of.x, (size_t)of.n, sizeof *of.x, ascending);
+    return of;
 }
 
 /* Rows of one level lie beside each other, so that one can see each. */
@@ -120,28 +80,13 @@ static void write_plot(FILE *script, const ct_gp *gp, const points *q)
     fputs("\n", script);
 }
 
-/* The points of the curve, or one for each level. */
-static void curve_make(ctgp *c, curve *of, ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
-{
-    if (!going(c)) return;
-    const ct_column *input = ct_gp_input(gp, 0);
-    if (input->kind == CT_COLUMN_CATEGORY)
-        curve_levels(c, of, input);
-    else
-        curve_place(c, of, gp, x, p, x_col);
-    band_predict(c, &of->y, 0, gp, of->n, of->x, true);
-}
-
 void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates)
 {
-    if (!going(c)) return;
     const ct_column *input = ct_gp_input(gp, 0);
     const int64_t x_col = ct_table_find(p->data.table, input->name);
     axis x = empty_axis, y = empty_axis;
-    points q;
-    curve line = { 0 };
-    points_make(c, &q, p->data.n_rows, fates);
-    for (int64_t i = 0; i < q.n && going(c); i++) {
+    const points q = points_make(c, p->data.n_rows, fates);
+    for (int64_t i = 0; i < q.n; i++) {
         q.x[i] = ct_table_at(p->data.table, p->data.rows[i], x_col);
         if (p->target >= 0) q.y[i] = ct_table_at(p->data.table, p->data.rows[i], p->target);
         q.low[i] = q.high[i] = q.y[i];
@@ -150,12 +95,13 @@ void write_curve(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fa
     }
     x = column_axis(input, x.lo, x.hi);
     write_column_axis(c, script, &x, 7, input);
-    curve_make(c, &line, gp, &x, p, x_col);
-    for (int64_t i = 0; i < line.n && going(c); i++) cover(&y, line.y.low[i]), cover(&y, line.y.high[i]);
+    curve line =
+        input->kind == CT_COLUMN_CATEGORY ? curve_levels(c, input) : curve_place(c, gp, &x, p, x_col);
+    curve_predict(c, &line, gp, line.x, true);
+    cover_band(&y, &line);
     widen(&y, 0.03, points_kinds(&q) > 2 ? 0.2 : 0.12); /* above is the key */
     write_axis(c, script, 'y', &y, 7, ct_gp_output(gp)->name, "");
-    if (!going(c)) return;
-    curve_write(script, &line, &x, &y);
+    curve_write(script, "curve", &line, &x, &y);
     points_write(script, &q, &x, &y);
     write_plot(script, gp, &q);
 }

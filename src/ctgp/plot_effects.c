@@ -2,23 +2,18 @@
  * while the others are held at their median in the table, or at their most frequent level. */
 #include "plot.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Points of a curve, about one per pixel. */
 enum { CURVE = 301 };
 
 typedef struct effect {
-    int64_t input, n, from; /* its points are from, ..., from + n - 1 of all  */
-    double lo, hi, median;  /* in the table; of a category the most frequent level */
-    double range;           /* of the middle */
+    const ct_column *input;
+    axis x;
+    double median; /* in the table; of a category the most frequent level */
+    curve of;
+    bool shown;
 } effect;
-
-typedef struct effects {
-    int64_t d, n;
-    effect *inputs; /* [d] */
-    band y;         /* [n] */
-} effects;
 
 /* The values are sorted. */
 static double most_frequent(const double *values, int64_t n)
@@ -31,118 +26,66 @@ static double most_frequent(const double *values, int64_t n)
     return best;
 }
 
-static void summarise(ctgp *c, effects *e, const ct_gp *gp, const prediction *p)
+static bool is_category(const effect *e) { return e->input->kind == CT_COLUMN_CATEGORY; }
+
+/* The range of input j, and where its curve has points. */
+static effect effect_begin(ctgp *c, const ct_gp *gp, const prediction *p, int64_t j)
 {
-    if (!going(c)) return;
-    const int64_t rows = p->data.n_rows;
-    double *values = take(c, rows, sizeof *values, "values");
-    if (!values) return;
-    e->n = 0;
-    for (int64_t j = 0; j < e->d; j++) {
-        const ct_column *input = ct_gp_input(gp, j);
-        const int64_t col = ct_table_find(p->data.table, input->name);
-        for (int64_t i = 0; i < rows; i++) values[i] = ct_table_at(p->data.table, p->data.rows[i], col);
-        qsort(values, (size_t)rows, sizeof *values, ascending);
-        const bool category = input->kind == CT_COLUMN_CATEGORY;
-        e->inputs[j] = (effect){
-            .input = j,
-            .n = category ? input->n_levels : CURVE,
-            .from = e->n,
-            .lo = values[0],
-            .hi = values[rows - 1],
-            .median = category ? most_frequent(values, rows)
-                               : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2],
-        };
-        e->n += e->inputs[j].n;
+    const int64_t rows = p->data.n_rows, col = ct_table_find(p->data.table, ct_gp_input(gp, j)->name);
+    double *values = frame_values(c, &p->data, &col, 1);
+    qsort(values, (size_t)rows, sizeof *values, ascending);
+    const double lo = values[0], hi = values[rows - 1];
+    effect e = { .input = ct_gp_input(gp, j) };
+    e.x = column_axis(e.input, lo, hi);
+    e.median =
+        is_category(&e) ? most_frequent(values, rows) : 0.5 * values[(rows - 1) / 2] + 0.5 * values[rows / 2];
+    e.of = curve_make(c, is_category(&e) ? e.input->n_levels : CURVE);
+    for (int64_t i = 0; i < e.of.n; i++) {
+        const double t = i == CURVE - 1 ? 1 : irregular(i, CURVE);
+        e.of.x[i] = is_category(&e) ? (double)i : (1 - t) * lo + t * hi;
     }
+    return e;
 }
 
-/* The input at point i of its effect. A curve's points lie at irregular distances, since equal ones could
- * show a slow wave that is not there. */
-static double place(const effect *f, bool category, int64_t i)
+/* Predicts effect j of d, and returns the range of its middle. */
+static double effect_predict(ctgp *c, ct_gp *gp, effect *effects, int64_t d, int64_t j)
 {
-    const double at = (double)i, turn = (sqrt(5) - 1) / 2;
-    const double t = i == CURVE - 1 ? 1 : (at + fmod(at * turn, 1)) / CURVE;
-    return category ? at : (1 - t) * f->lo + t * f->hi;
+    curve *of = &effects[j].of;
+    double *x = take(c, of->n, (size_t)d * sizeof *x, "points of an effect"); /* (n, d) */
+    for (int64_t i = 0; i < of->n; i++)
+        for (int64_t k = 0; k < d; k++) x[i * d + k] = k == j ? of->x[i] : effects[k].median;
+    curve_predict(c, of, gp, x, false);
+    const moments m = moments_of(of->middle, of->n, 1);
+    return m.high - m.low;
 }
 
-static void predict_effect(ctgp *c, effects *e, ct_gp *gp, effect *f)
+static void write_effect(ctgp *c, FILE *script, const effect *e, const axis *y)
 {
-    if (!going(c)) return;
-    const bool category = ct_gp_input(gp, f->input)->kind == CT_COLUMN_CATEGORY;
-    double *x = take(c, f->n, (size_t)e->d * sizeof *x, "points of an effect"); /* (n, d) */
-    if (!x) return;
-    for (int64_t i = 0; i < f->n; i++) {
-        for (int64_t k = 0; k < e->d; k++) x[i * e->d + k] = e->inputs[k].median;
-        x[i * e->d + f->input] = place(f, category, i);
-    }
-    band_predict(c, &e->y, f->from, gp, f->n, x, false);
-    axis range = empty_axis;
-    for (int64_t i = 0; i < f->n && going(c); i++) cover(&range, e->y.middle[f->from + i]);
-    f->range = range.hi - range.lo;
-}
-
-static void effects_make(ctgp *c, effects *e, ct_gp *gp, const prediction *p)
-{
-    if (!going(c)) return;
-    *e = (effects){ .d = ct_gp_dims(gp) };
-    e->inputs = take(c, e->d, sizeof *e->inputs, "effects");
-    summarise(c, e, gp, p);
-    band_allocate(c, &e->y, e->n);
-    for (int64_t j = 0; j < e->d && going(c); j++) predict_effect(c, e, gp, e->inputs + j);
-}
-
-/* The widest first. */
-static int by_range(const void *a, const void *b)
-{
-    const effect *p = a, *q = b;
-    return (p->range < q->range) - (p->range > q->range);
-}
-
-static int by_input(const void *a, const void *b)
-{
-    const effect *p = a, *q = b;
-    return (p->input > q->input) - (p->input < q->input);
-}
-
-static void write_effect(ctgp *c, FILE *script, const effects *e, const effect *f, const ct_column *input,
-                         const axis *y)
-{
-    if (!going(c)) return;
-    const bool category = input->kind == CT_COLUMN_CATEGORY;
-    const axis x = column_axis(input, f->lo, f->hi);
-    write_column_axis(c, script, &x, 4, input);
-    if (!going(c)) return;
-    fputs("$effect << EOD\n", script);
-    for (int64_t i = 0; i < f->n; i++) {
-        const int64_t k = f->from + i;
-        fprintf(script, "%.17g %.17g %.17g %.17g\n", share(&x, place(f, category, i)),
-                share(y, e->y.middle[k]), share(y, e->y.low[k]), share(y, e->y.high[k]));
-    }
-    fputs(category
-              ? "EOD\nplot $effect using 1:2:3:4 with yerrorbars pt 7 ps 0.6 lw 2 lc rgb '#1f5f99' notitle\n"
-              : "EOD\nplot $effect using 1:3:4 with filledcurves lc rgb '#bcd7ee' notitle, "
+    write_column_axis(c, script, &e->x, 4, e->input);
+    curve_write(script, "effect", &e->of, &e->x, y);
+    fputs(is_category(e)
+              ? "plot $effect using 1:2:3:4 with yerrorbars pt 7 ps 0.6 lw 2 lc rgb '#1f5f99' notitle\n"
+              : "plot $effect using 1:3:4 with filledcurves lc rgb '#bcd7ee' notitle, "
                 "$effect using 1:2 with lines lw 2 lc rgb '#1f5f99' notitle\n",
           script);
 }
 
-/* All panels have one y axis. */
+/* All panels have one y axis. Those with the widest range are shown, in the order of the inputs. */
 void write_effects(ctgp *c, FILE *script, ct_gp *gp, const prediction *p)
 {
-    if (!going(c)) return;
-    effects e;
+    const int64_t d = ct_gp_dims(gp);
+    effect *effects = take(c, d, sizeof *effects, "effects");
+    keyed *widest = take(c, d, sizeof *widest, "effects");
     axis y = empty_axis;
-    effects_make(c, &e, gp, p);
-    const int64_t shown = e.d < MOST_EFFECTS ? e.d : MOST_EFFECTS;
-    if (going(c)) {
-        qsort(e.inputs, (size_t)e.d, sizeof *e.inputs, by_range);
-        qsort(e.inputs, (size_t)shown, sizeof *e.inputs, by_input);
-        for (int64_t i = 0; i < e.n; i++) cover(&y, e.y.low[i]), cover(&y, e.y.high[i]);
-        widen(&y, 0.03, 0.03);
-        char suffix[32];
-        snprintf(suffix, sizeof suffix, ", %s with 95 %%", middle_name(gp));
-        write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, suffix);
+    for (int64_t j = 0; j < d; j++) effects[j] = effect_begin(c, gp, p, j);
+    for (int64_t j = 0; j < d; j++) {
+        widest[j] = (keyed){ -effect_predict(c, gp, effects, d, j), j };
+        cover_band(&y, &effects[j].of);
     }
-    for (int64_t j = 0; j < shown && going(c); j++)
-        write_effect(c, script, &e, e.inputs + j, ct_gp_input(gp, e.inputs[j].input), &y);
+    sort_keyed(widest, d);
+    for (int64_t k = 0; k < d && k < MOST_EFFECTS; k++) effects[widest[k].index].shown = true;
+    widen(&y, 0.03, 0.03);
+    write_axis(c, script, 'y', &y, 6, ct_gp_output(gp)->name, text_of(c, ", %s with 95 %%", middle_name(gp)));
+    for (int64_t j = 0; j < d; j++)
+        if (effects[j].shown) write_effect(c, script, &effects[j], &y);
 }

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,7 +120,7 @@ static void converse(int ours[PIPES], const char *script, size_t size, FILE *tak
 }
 
 /* The last line that gnuplot has said is the reason. */
-static void fail_gnuplot(ctgp *c, char *said)
+_Noreturn static void fail_gnuplot(ctgp *c, char *said)
 {
     const char *reason = "it gives no reason";
     for (char *line = strtok(said, "\r\n"); line; line = strtok(NULL, "\r\n"))
@@ -129,40 +128,35 @@ static void fail_gnuplot(ctgp *c, char *said)
     fail(c, CODE_IO, "gnuplot failed: %s", reason);
 }
 
-static void run(ctgp *c, const char *script, size_t size, FILE *taken[PIPES], int *status)
+/* Returns its status. */
+static int run(ctgp *c, const memory_file *script, FILE *taken[PIPES])
 {
-    if (!going(c)) return;
-    int ours[PIPES], its[PIPES], error = open_pipes(ours, its);
+    int ours[PIPES], its[PIPES], error = open_pipes(ours, its), status = 0;
     pid_t child;
     if (!error) error = start(&child, its);
     for (int k = 0; k < PIPES; k++) close_end(&its[k]);
     if (!error) {
         void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may end before it has read all */
-        converse(ours, script, size, taken);
+        converse(ours, script->text, script->size, taken);
         signal(SIGPIPE, before);
-        while (waitpid(child, status, 0) < 0 && !error)
+        while (waitpid(child, &status, 0) < 0 && !error)
             if (errno != EINTR) error = errno;
     }
     for (int k = 0; k < PIPES; k++) close_end(&ours[k]);
     if (error == ENOENT)
         fail(c, CODE_UNSUPPORTED, "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
-    else if (error)
-        fail(c, CODE_IO, "gnuplot: %s", strerror(error));
+    if (error) fail(c, CODE_IO, "gnuplot: %s", strerror(error));
+    return status;
 }
 
-void run_gnuplot(ctgp *c, const char *script, size_t size, char **picture, size_t *bytes)
+memory_file *run_gnuplot(ctgp *c, const memory_file *script)
 {
-    char *said = NULL;
-    size_t said_bytes;
-    int status = 0;
-    FILE *taken[PIPES] = { NULL, open_memstream(picture, bytes), open_memstream(&said, &said_bytes) };
-    const bool room = taken[PICTURE] && taken[ERRORS];
-    if (room) run(c, script, size, taken, &status);
-    bool whole = room;
-    for (int k = PICTURE; k < PIPES; k++)
-        if (taken[k] && (ferror(taken[k]) | fclose(taken[k]))) whole = false;
-    if (!whole) fail(c, CODE_MEMORY, "no memory for the picture");
+    memory_file *picture = memory_open(c, "the picture"), *said = memory_open(c, "the picture");
+    FILE *taken[PIPES] = { NULL, picture->to, said->to };
+    const int status = run(c, script, taken);
+    memory_end(c, picture, "the picture");
+    memory_end(c, said, "the picture");
     if (WIFSIGNALED(status)) fail(c, CODE_IO, "gnuplot was ended by signal %d", WTERMSIG(status));
-    if (going(c) && status) fail_gnuplot(c, said);
-    free(said);
+    if (status) fail_gnuplot(c, said->text);
+    return picture;
 }

@@ -3,14 +3,11 @@
 
 #include <math.h>
 
-void points_make(ctgp *c, points *q, int64_t n, const fate *fates)
+points points_make(ctgp *c, int64_t n, const fate *fates)
 {
-    if (!going(c)) return;
-    *q = (points){ .n = n, .fates = fates, .x = take(c, n, 4 * sizeof *q->x, "points of a picture") };
-    if (!q->x) q->n = 0;
-    if (!q->x) return;
-    q->y = q->x + n, q->low = q->y + n, q->high = q->low + n;
-    for (int64_t i = 0; i < 4 * n; i++) q->x[i] = NAN;
+    double *x = take(c, n, 4 * sizeof *x, "points of a picture");
+    for (int64_t i = 0; i < 4 * n; i++) x[i] = NAN;
+    return (points){ .n = n, .fates = fates, .x = x, .y = x + n, .low = x + 2 * n, .high = x + 3 * n };
 }
 
 /* By fate. */

@@ -67,8 +67,8 @@ static const char *where_from(const ct_gp_tried *t) { return t->from ? ", from t
 
 void watch_criteria(watch *w)
 {
-    const char *what = w->objective == CT_OBJECTIVE_LOO ? "AICc, leave-one-out" : "AICc";
-    for (int k = 0; k < w->choice->count && w->most.progress != PROGRESS_NONE; k++) {
+    const char *what = w->s->fit.objective == CT_OBJECTIVE_LOO ? "AICc, leave-one-out" : "AICc";
+    for (int k = 0; k < w->choice->count && w->s->progress != PROGRESS_NONE; k++) {
         const ct_gp_tried *t = &w->choice->tried[k];
         if (w->compared[k] || !isfinite(t->criterion)) continue;
         watch_end_line(w);
@@ -82,21 +82,10 @@ void watch_criteria(watch *w)
 /* A search by L-BFGS seldom takes more evaluations. A fit of fewer seconds has no estimate. */
 enum { USUAL = 60, LONG = 10 };
 
-static int usual_steps(const ct_fit_options *how)
+static int usual_evaluations(const ct_fit_options *how)
 {
     if (how->optimizer == CT_OPTIMIZER_ADAM) return how->max_iterations ? how->max_iterations : 1000;
     return how->max_iterations && how->max_iterations < USUAL ? how->max_iterations : USUAL;
-}
-
-/* 95 s, 12 min, 3.5 h */
-static void print_time(double seconds)
-{
-    if (seconds < 120)
-        fprintf(stderr, "%.0f s", seconds);
-    else if (seconds < 7200)
-        fprintf(stderr, "%.0f min", seconds / 60);
-    else
-        fprintf(stderr, "%.1f h", seconds / 3600);
 }
 
 /* From the time of the first evaluation. A choice on some of the rows ends with a search on all of them, an
@@ -104,16 +93,20 @@ static void print_time(double seconds)
 static void estimate(watch *w, const ct_fit_progress *p)
 {
     const double rows = w->choice ? (double)w->choice->rows : (double)w->n, growth = (double)w->n / rows;
-    const int searches = w->starts * (w->choice ? w->choice->count : 1);
-    double steps = searches * (double)w->steps;
-    if (w->choice && growth > 1) steps += w->starts * (double)w->steps * growth * growth * growth;
-    const double seconds = steps * p->seconds;
+    const int usual = usual_evaluations(&w->s->fit);
+    double searches = w->choice ? w->choice->count : 1; /* of all starts, on the rows of the choice */
+    if (growth > 1) searches += growth * growth * growth;
+    const double seconds = searches * w->starts * usual * p->seconds;
     w->estimated = true;
     if (p->logged || seconds < LONG) return;
+    const double unit = seconds < 120 ? 1 : seconds < 7200 ? 60 : 3600; /* 95 s, 12 min, 3.5 h */
     watch_end_line(w);
-    fprintf(stderr, "ctgp: an evaluation takes %.2g s: the fit some ", p->seconds);
-    print_time(seconds);
-    fprintf(stderr, ", for %d evaluations of each search\n", w->steps);
+    note("an evaluation takes %.2g s: the fit some %.*f %s, for %d evaluations of each search", p->seconds,
+         unit == 3600, seconds / unit,
+         unit == 1    ? "s"
+         : unit == 60 ? "min"
+                      : "h",
+         usual);
 }
 
 /* -- the callback ---------------------------------------------------------------------------------------- */
@@ -121,14 +114,13 @@ static void estimate(watch *w, const ct_fit_progress *p)
 static void show_iteration(watch *w, const ct_fit_progress *p, const ct_gp_tried *t)
 {
     int *last = &w->iteration[p->model * w->starts + p->start];
-    const bool each = w->most.progress == PROGRESS_EACH;
-    if (each ? *last != p->iteration + 1 : w->terminal) {
-        char start[48] = "";
-        if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
+    const bool each = w->s->progress == PROGRESS_EACH;
+    if (each ? *last != p->iteration + 1 : isatty(STDERR_FILENO)) {
         fputs(each ? "" : "\r\033[K", stderr);
-        say(stderr, "%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s", t ? t->kernel : "",
-            t ? where_from(t) : "", t ? ":  " : "", start, p->iteration, p->best, p->gradient_norm,
-            p->seconds);
+        if (t) say(stderr, "%s%s:  ", t->kernel, where_from(t));
+        if (p->starts > 1) say(stderr, "start %d/%d  ", p->start + 1, p->starts);
+        say(stderr, "iteration %d  objective %.6g  gradient %.2g  %.1f s", p->iteration, p->best,
+            p->gradient_norm, p->seconds);
         fputs(each ? "\n" : "", stderr);
         fflush(stderr);
         w->shown = !each;
@@ -150,25 +142,20 @@ static void show_step(watch *w, const ct_fit_progress *p)
 static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
-    if (w->most.progress != PROGRESS_NONE) show_step(w, p);
+    if (w->s->progress != PROGRESS_NONE) show_step(w, p);
     w->late = w->late || (w->end && now() >= w->end && p->iteration > 0); /* there is a model to keep */
     return interrupted || w->late;
 }
 
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models)
+void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models)
 {
-    if (!going(c)) return;
     const int starts = how->restarts + 1;
-    *w = (watch){ .most = most,
-                  .end = most.seconds ? now() + (double)most.seconds : 0,
-                  .terminal = isatty(STDERR_FILENO),
+    *w = (watch){ .s = s,
+                  .end = s->time_limit ? now() + (double)s->time_limit : 0,
                   .checkpoint = how->checkpoint,
                   .n = ct_tensor_dim(X, 0),
-                  .objective = how->objective,
-                  .steps = usual_steps(how),
                   .starts = starts,
                   .iteration = take(c, (int64_t)models * starts, sizeof *w->iteration, "starts") };
-    if (!going(c)) return;
     how->progress = on_step;
     how->context = w;
     catch_signals();

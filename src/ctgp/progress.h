@@ -2,28 +2,25 @@
 #ifndef CTGP_PROGRESS_H
 #define CTGP_PROGRESS_H
 
-#include "ctgp.h"
+#include "fit.h"
 
 typedef struct watch {
-    patience most;
-    double end;    /* of the time limit; 0: none */
-    bool late;     /* the limit has passed */
-    bool terminal; /* one line shows the state and is rewritten */
-    bool shown;    /* it is on the terminal */
+    const settings *s;
+    double end; /* of the time limit; 0: none */
+    bool late;  /* the limit has passed */
+    bool shown; /* it is on the terminal */
     bool estimated;
     const char *checkpoint;          /* NULL: there is none, or the fit has said that it goes on from there */
     const ct_gp_choice *choice;      /* NULL: one model, whose kernel is given */
     int64_t n, rows;                 /* all rows; those of the choice once its candidates are listed */
     bool compared[CT_GP_CANDIDATES]; /* their criteria are printed */
     const ct_column *season_column;
-    bool season_asked; /* by the option */
-    ct_fit_objective objective;
-    int steps;              /* evaluations that a search usually takes */
+    bool season_asked;      /* by the option */
     int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;
 
 /* Watches searches of the rows X by `how`, whose callback it sets. Catches Ctrl-C, SIGTERM and SIGUSR1. */
-void watch_begin(ctgp *c, watch *w, ct_fit_options *how, patience most, const ct_tensor *X, int models);
+void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */

@@ -1,8 +1,6 @@
 /* Seasons: the column that may have them, those that are found, and a hint if nobody asked for them. */
-#include "ctgp.h"
+#include "fit.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A weaker one is not worth a hint. */
@@ -11,7 +9,7 @@
 /* Further starts of a search whose period has no start. */
 enum { PERIOD_RESTARTS = 4 };
 
-static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
+_Noreturn static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
 {
     char list[1024] = "";
     for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
@@ -27,17 +25,16 @@ static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
 
 void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
 {
-    if (!going(c)) return;
     if (!name) return;
     how->season = CT_GP_SEASON_NONE;
     if (!strcmp(name, "none")) return;
     int64_t j = input_of(name, inputs, d);
-    char **names = NULL; /* in quotes, as option_name writes it */
-    const int64_t n = j == d ? split_names(c, name, &names) : 0;
-    if (n == 1) j = input_of(names[0], inputs, d);
-    if (j == d)
-        no_feature(c, name, inputs, d);
-    else if (inputs[j].kind == CT_COLUMN_CATEGORY)
+    if (j == d) { /* in quotes, as option_name writes it */
+        const name_list list = split_names(c, name);
+        if (list.n == 1) j = input_of(list.name[0], inputs, d);
+    }
+    if (j == d) no_feature(c, name, inputs, d);
+    if (inputs[j].kind == CT_COLUMN_CATEGORY)
         fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
     how->season = CT_GP_SEASON_OF_COLUMN;
     how->season_column = j;
@@ -45,24 +42,21 @@ void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t
 
 /* -- periods of a kernel that is given -- */
 
-/* Whether the kernel has a period; *open: one without a start of its own. */
-static bool has_period(const ct_kernel *kernel, bool *open)
+/* 0: it has none; 1: each has a start of its own; 2: one has none. */
+static int periods_of(const ct_kernel *kernel)
 {
-    bool any = false;
-    *open = false;
+    int found = 0;
     for (int64_t i = 0; i < ct_kernel_params(kernel); i++) {
         const ct_param *p = ct_kernel_param(kernel, i);
-        if (!strstr(p->name, ".period")) continue;
-        any = true;
-        *open = *open || !(p->fixed || p->start_given);
+        const int kind = !strstr(p->name, ".period") ? 0 : p->fixed || p->start_given ? 1 : 2;
+        if (kind > found) found = kind;
     }
-    return any;
+    return found;
 }
 
 void season_restarts(const ct_kernel *kernel, ct_fit_options *how)
 {
-    bool open;
-    if (!has_period(kernel, &open) || !open) return;
+    if (periods_of(kernel) < 2) return;
     how->restarts = PERIOD_RESTARTS;
     note("the period has no start of its own: %d searches, the first from the periodogram; "
          "--restarts says how many more than one",
@@ -98,19 +92,6 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     if (!count && asked) note("%s: no season is found", column->name);
 }
 
-void json_seasons(json *j, const ct_season *season, int count)
-{
-    json_open(j, "seasons", '[');
-    for (int i = 0; i < count; i++) {
-        json_open(j, NULL, '{');
-        json_number(j, "period", season[i].period);
-        json_number(j, "power", season[i].power);
-        json_number(j, "false_alarm", season[i].false_alarm);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
 /* The only input, or the only time among several; else -1. */
 static int64_t likely_column(const ct_gp *gp)
 {
@@ -121,37 +102,22 @@ static int64_t likely_column(const ct_gp *gp)
     return times == 1 ? found : -1;
 }
 
-/* The seasons of g(y), where the choice searches, too. */
-static ct_status find_seasons(const ct_gp *gp, const ct_tensor *X, int64_t column, const ct_tensor *y,
-                              ct_season season[CT_SEASONS], int *count)
+/* Looks for seasons of g(y), where the choice searches, too. */
+void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
 {
-    const int64_t n = ct_tensor_count(y);
-    double *z = calloc((size_t)n, sizeof *z);
-    ct_tensor *wide = ct_tensor_cast(y, CT_F64), *target = NULL;
-    ct_status s = z && wide ? ct_read(wide, z, (size_t)n * sizeof *z) : CT_ENOMEM;
-    for (int64_t i = 0; i < n && !s; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
-    if (!s && !(target = ct_from(ct_gp_device(gp), CT_F64, ct_shape1(n), z))) s = CT_ENOMEM;
-    if (!s) s = ct_find_seasons(X, column, target, season, count);
-    ct_release(wide);
-    ct_release(target);
-    free(z);
-    return s;
-}
-
-void season_hint(const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, bool given)
-{
-    const int64_t j = likely_column(gp);
-    bool open;
-    char of[32] = "", quoted[OPTION_NAME];
+    const int64_t j = likely_column(gp), n = ct_gp_points(gp);
     ct_season season[CT_SEASONS];
     int count;
-    if (j < 0 || has_period(ct_gp_kernel(gp), &open)) return;
-    if (find_seasons(gp, X, j, y, season, &count) || !count || season[0].power < STRONG) return;
+    if (j < 0 || periods_of(ct_gp_kernel(gp))) return;
+    double *z = model_targets(c, gp);
+    for (int64_t i = 0; i < n; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
+    const ct_tensor *target = own_tensor(c, ct_from(c->device, CT_F64, ct_shape1(n), z));
+    if (ct_find_seasons(X, j, target, season, &count) || !count || season[0].power < STRONG) return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
-    if (ct_gp_dims(gp) > 1) snprintf(of, sizeof of, "dims=%lld, ", (long long)j);
+    const char *of = ct_gp_dims(gp) > 1 ? text_of(c, "dims=%lld, ", (long long)j) : "";
     if (given)
         note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
     else
         note("the covariance is chosen without a part for it: --season %s tries one",
-             option_name(ct_gp_input(gp, j)->name, quoted));
+             option_name(c, ct_gp_input(gp, j)->name));
 }

@@ -2,7 +2,7 @@
 #include "frame.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
 
 bool is_standard(const char *path) { return !strcmp(path, "-"); }
@@ -24,61 +24,88 @@ static void print_text(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static void print_table(FILE *to, const text_columns *k, const double *values, int64_t rows, int64_t cols,
-                        const char *const *names)
+/* -- its columns ----------------------------------------------------------------------------------------- */
+
+struct sheet_column {
+    sheet_column *next;
+    char *name;
+    const char **texts; /* [rows], or NULL for a column of numbers */
+    double *values;     /* [rows] */
+};
+
+/* Appends a column without values. */
+static sheet_column *add_column(ctgp *c, sheet *s, const char *name)
 {
-    for (int64_t j = 0; j < k->n; j++) {
-        print_text(to, k->names[j]);
-        fputc(',', to);
-    }
-    for (int64_t j = 0; j < cols; j++) {
-        if (j) fputc(',', to);
-        print_text(to, names[j]);
-    }
-    fputc('\n', to);
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < k->n; j++) {
-            if (*k->texts[i * k->n + j]) print_text(to, k->texts[i * k->n + j]); /* else a missing value */
-            fputc(',', to);
-        }
-        for (int64_t j = 0; j < cols; j++) {
-            char text[CT_NUMBER_TEXT];
-            ct_number_write(values[i * cols + j], 17, text);
-            if (!isnan(values[i * cols + j])) fputs(text, to);
-            fputc(j + 1 < cols ? ',' : '\n', to);
-        }
-    }
+    sheet_column *k = take(c, 1, sizeof *k, "columns");
+    k->name = text_of(c, "%s", name);
+    *(s->last ? &s->last->next : &s->first) = k;
+    s->last = k;
+    return k;
 }
 
-void file_write(ctgp *c, ct_device *device, const char *path, const void *data, size_t size)
+const char **sheet_texts(ctgp *c, sheet *s, const char *name)
 {
-    if (!going(c)) return;
+    sheet_column *k = add_column(c, s, name);
+    return k->texts = take(c, s->rows, sizeof *k->texts, "rows to keep");
+}
+
+double *sheet_values(ctgp *c, sheet *s, const char *format, ...)
+{
+    char name[1 << 12];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(name, sizeof name, format, values);
+    va_end(values);
+    for (const sheet_column *k = s->first; k && k->texts; k = k->next)
+        if (!strcmp(k->name, name))
+            fail(c, CODE_USAGE, "--keep: the prediction has a column '%s', too: rename it in DATA.csv", name);
+    sheet_column *k = add_column(c, s, name);
+    k->values = take(c, s->rows, sizeof *k->values, "rows of a table");
+    for (int64_t i = 0; i < s->rows; i++) k->values[i] = NAN;
+    return k->values;
+}
+
+/* -- its file -------------------------------------------------------------------------------------------- */
+
+static void print_cell(FILE *to, const sheet_column *k, int64_t row)
+{
+    char number[CT_NUMBER_TEXT];
+    if (k->texts && *k->texts[row]) print_text(to, k->texts[row]); /* else a missing value */
+    if (k->texts || isnan(k->values[row])) return;
+    ct_number_write(k->values[row], 17, number);
+    fputs(number, to);
+}
+
+static void print_sheet(FILE *to, const sheet *s)
+{
+    for (const sheet_column *k = s->first; k; k = k->next) {
+        print_text(to, k->name);
+        fputc(k->next ? ',' : '\n', to);
+    }
+    for (int64_t i = 0; i < s->rows; i++)
+        for (const sheet_column *k = s->first; k; k = k->next) {
+            print_cell(to, k, i);
+            fputc(k->next ? ',' : '\n', to);
+        }
+}
+
+void file_write(ctgp *c, const char *path, const void *data, size_t size)
+{
     signals_hold(path);
-    const ct_status status = ct_bytes_save(device, path, data, size);
+    const ct_status status = ct_bytes_save(c->device, path, data, size);
     signals_release();
-    if (status) fail_device(c, device, NULL);
+    check(c, status);
 }
 
-void table_write(ctgp *c, ct_device *device, const text_columns *k, const double *values, int64_t rows,
-                 int64_t cols, const char *const *names, const char *out)
+void sheet_write(ctgp *c, const sheet *s, const char *out)
 {
-    if (!going(c)) return;
-    const text_columns none = { 0 };
     if (ct_comm_rank(many())) return; /* process 0 writes */
-    if (!k) k = &none;
     if (is_standard(out)) {
-        print_table(stdout, k, values, rows, cols, names);
+        print_sheet(stdout, s);
         return;
     }
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to) print_table(to, k, values, rows, cols, names);
-    bool whole = to && !ferror(to);
-    if (to && fclose(to)) whole = false;
-    if (!whole)
-        fail(c, CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows);
-    else
-        file_write(c, device, out, text, size);
-    free(text);
+    memory_file *m = memory_open(c, "the table");
+    print_sheet(m->to, s);
+    memory_end(c, m, "the table");
+    file_write(c, out, m->text, m->size);
 }

@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 /* -- characters -- */
 
@@ -49,23 +50,17 @@ static void put_text(FILE *to, const char *text, char line_end)
 
 /* -- text and lines -- */
 
-/* Cuts what is longer than the buffer: a message of no memory may need none. */
+/* Cuts what is longer than the buffer: a message of no memory may need none. The end of a line is the
+ * format's.
+ */
 static void put_format(FILE *to, const char *format, va_list values)
 {
     char text[1 << 14];
-    vsnprintf(text, sizeof text, format, values);
+    const size_t length = strlen(format), used = (size_t)vsnprintf(text, sizeof text, format, values);
+    const bool line = length && format[length - 1] == '\n';
+    if (line && used < sizeof text) text[used - 1] = 0;
     put_text(to, text, 0);
-}
-
-/* The first failure of a command. That of a process that prints nothing is kept for the one that does. */
-static void put_failure(ctgp *c, int result, const char *text, char line_end)
-{
-    if (c->code > CODE_OK) return;
-    c->code = result;
-    if (many_keep(text)) return;
-    fputs("ctgp: ", stderr);
-    put_text(stderr, text, line_end);
-    fputc('\n', stderr);
+    if (line) fputc('\n', to);
 }
 
 void say(FILE *to, const char *format, ...)
@@ -74,15 +69,6 @@ void say(FILE *to, const char *format, ...)
     va_start(values, format);
     put_format(to, format, values);
     va_end(values);
-}
-
-void say_line(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    put_format(stdout, format, values);
-    va_end(values);
-    putchar('\n');
 }
 
 void note(const char *format, ...)
@@ -95,7 +81,28 @@ void note(const char *format, ...)
     fputc('\n', stderr);
 }
 
-void fail(ctgp *c, int result, const char *format, ...)
+/* -- failures -- */
+
+/* That of a process that prints nothing is kept for the one that does. `line_end` as above. */
+static void put_failure(ctgp *c, int result, const char *text, char line_end)
+{
+    if (c->code) return;
+    c->code = result;
+    if (many_keep(text)) return;
+    fputs("ctgp: ", stderr);
+    put_text(stderr, text, line_end);
+    fputc('\n', stderr);
+}
+
+void report(ctgp *c, int result, const char *message) { put_failure(c, result, message, '\n'); }
+
+_Noreturn void fail_message(ctgp *c, int result, const char *message)
+{
+    report(c, result, message);
+    stop(c, result);
+}
+
+_Noreturn void fail(ctgp *c, int result, const char *format, ...)
 {
     char text[1 << 14];
     va_list values;
@@ -103,11 +110,5 @@ void fail(ctgp *c, int result, const char *format, ...)
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     put_failure(c, result, text, 0);
-}
-
-void fail_message(ctgp *c, int result, const char *what, const char *message)
-{
-    char text[1 << 14];
-    snprintf(text, sizeof text, "%s%s%s", what ? what : "", what ? ": " : "", message);
-    put_failure(c, result, text, '\n');
+    stop(c, result);
 }

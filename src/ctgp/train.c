@@ -1,7 +1,6 @@
 /* ctgp fit: fits a model of a kernel that is given, or chooses one. */
 #include "progress.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* With fewer rows for each parameter intervals of 95 % held some 80 % of new rows, or less (docs/gp.md). */
@@ -18,52 +17,71 @@ static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
          k, n, loo ? " by leave-one-out" : "");
 }
 
-static void fail_fit(ctgp *c, const ct_device *device)
+static void release_kernel(void *kernel) { ct_kernel_free(kernel); }
+
+/* `options`: NULL for outputs with one model. */
+_Noreturn static void fail_fit(ctgp *c, const ct_gp_options *options)
 {
-    const char *message = ct_message(device);
-    if (ct_last_status(device) == CT_ENOMEM && strstr(message, "use fewer rows"))
+    const ct_status status = ct_last_status(c->device);
+    const char *message = ct_message(c->device);
+    if (status == CT_ENOMEM && strstr(message, "use fewer rows"))
         fail(c, CODE_MEMORY, "%s; --max-rows draws them", message);
-    else
-        fail_device(c, device, NULL);
+    if (status == CT_EFORMAT && options && options->basis) fail_message(c, CODE_USAGE, message); /* --mean */
+    fail_device(c);
 }
 
 /* Fails unless there is a model to keep. */
-static void conclude(ctgp *c, const watch *w, ct_status status, const ct_device *device, bool kept)
+static void conclude(ctgp *c, const watch *w, ct_status status, bool kept, const ct_gp_options *options)
 {
-    if (!going(c)) return;
     if (!status) return;
-    if (status != CT_ESTOPPED)
-        fail_fit(c, device);
-    else if (!kept)
-        fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
-    else if (w->late)
-        note("the %ld s of --time-limit are over; the best model so far is kept", w->most.seconds);
+    if (status != CT_ESTOPPED) fail_fit(c, options);
+    if (!kept) fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
+    if (w->late)
+        note("the %ld s of --time-limit are over; the best model so far is kept", w->s->time_limit);
     else
         note("stopped; the best model so far is kept");
 }
 
-static effort effort_of(const watch *w, const ct_gp *gp)
+ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d)
 {
+    ct_kernel *kernel = own(c, ct_kernel_parse_named(text, inputs, d), release_kernel);
+    const ct_status status = ct_kernel_status(kernel);
+    if (status) fail_message(c, status == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, ct_kernel_message(kernel));
+    return kernel;
+}
+
+/* -- a kernel that is given ------------------------------------------------------------------------------ */
+
+/* Searches the parameters of `gp`, of a model or of all outputs `o`. */
+static void search(ctgp *c, watch *w, ct_gp *gp, ct_outputs *o, const ct_fit_options *how,
+                   ct_gp_choice *choice)
+{
+    set_bounds(c, gp, w->s);
+    const ct_status status = o ? ct_outputs_fit(o, how) : ct_gp_fit(gp, how);
+    watch_end_line(w);
     const ct_fit_report r = ct_gp_report(gp);
-    return (effort){
+    *choice = (ct_gp_choice){
         .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
     };
+    if (!o && (!status || status == CT_ESTOPPED)) tell_many_parameters(gp, how->objective);
+    conclude(c, w, status, r.iterations, NULL);
 }
 
-/* -- one output ------------------------------------------------------------------------------------------ */
-
-static void fit_given(ctgp *c, watch *w, ct_gp *gp, const bounds *limits, const ct_fit_options *how,
-                      effort *e)
+ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *Y,
+                          ct_kernel *kernel, const ct_outputs_options *options, const ct_fit_options *how,
+                          ct_gp_choice *choice)
 {
-    if (!going(c)) return;
-    set_bounds(c, gp, limits);
-    if (!going(c)) return;
-    const ct_status status = ct_gp_fit(gp, how);
-    watch_end_line(w);
-    *e = effort_of(w, gp);
-    if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
-    conclude(c, w, status, ct_gp_device(gp), e->iterations);
+    watch w;
+    ct_fit_options watched = *how;
+    watch_begin(c, &w, s, &watched, X, 1);
+    ct_outputs *o = ct_outputs_new(X, Y, disown(c, kernel), options);
+    if (!o) fail_fit(c, NULL);
+    own_outputs(c, o);
+    search(c, &w, ct_outputs_joint_model(o), o, &watched, choice);
+    return o;
 }
+
+/* -- a choice -------------------------------------------------------------------------------------------- */
 
 static void tell_widening(const ct_gp_choice *choice, bool given, const ct_device *device)
 {
@@ -77,73 +95,33 @@ static void tell_widening(const ct_gp_choice *choice, bool given, const ct_devic
              choice->widened);
 }
 
-static void choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
-                   const ct_gp_choose_options *how, ct_gp **gp, effort *e)
+static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                     const ct_gp_choose_options *how, ct_gp_choice *choice)
 {
-    if (!going(c)) return;
-    const ct_device *device = ct_tensor_device(X);
-    ct_gp_choice choice;
-    w->choice = &choice;
-    w->season_column = &options->inputs[how->season ? how->season_column : 0];
+    ct_gp *gp = NULL;
+    w->choice = choice;
+    w->season_column = &model->inputs[how->season ? how->season_column : 0];
     w->season_asked = how->season == CT_GP_SEASON_OF_COLUMN;
-    const ct_status status = ct_gp_choose(X, y, options, how, gp, &choice);
+    const ct_status status = ct_gp_choose(X, y, model, how, &gp, choice);
+    if (gp) own_gp(c, gp);
     watch_end_line(w);
-    *e = (effort){ .iterations = choice.iterations,
-                   .evaluations = choice.evaluations,
-                   .starts = choice.starts,
-                   .seconds = choice.seconds,
-                   .seasons = choice.seasons };
-    memcpy(e->season, choice.season, sizeof e->season);
     if (!status || status == CT_ESTOPPED) {
         watch_criteria(w);
-        tell_widening(&choice, options->noise_variances, device);
+        tell_widening(choice, model->noise_variances, c->device);
     }
-    w->choice = NULL;
-    conclude(c, w, status, device, *gp && e->iterations);
+    conclude(c, w, status, gp && choice->iterations, model);
+    return gp;
 }
 
-void train(ctgp *c, ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits,
-           const ct_gp_options *options, const ct_gp_choose_options *how, patience most, ct_gp **gp,
-           effort *e)
+ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+             const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice)
 {
     watch w;
     ct_gp_choose_options watched = *how;
-    *e = (effort){ 0 };
-    *gp = NULL;
-    watch_begin(c, &w, &watched.fit, most, X, kernel ? 1 : CT_GP_CANDIDATES + 1);
-    if (!going(c))
-        ct_kernel_free(kernel);
-    else if (!kernel)
-        choose(c, &w, X, y, options, &watched, gp, e);
-    else if ((*gp = ct_gp_new(X, y, kernel, options)) != NULL)
-        fit_given(c, &w, *gp, limits, &watched.fit, e);
-    else
-        fail_fit(c, ct_tensor_device(X));
-}
-
-/* -- outputs with one model ------------------------------------------------------------------------------ */
-
-void train_outputs(ctgp *c, ct_tensor *X, ct_tensor *Y, ct_kernel *kernel, const bounds *limits,
-                   const ct_outputs_options *options, const ct_fit_options *how, patience most,
-                   ct_outputs **o, effort *e)
-{
-    watch w;
-    ct_fit_options watched = *how;
-    *e = (effort){ 0 };
-    watch_begin(c, &w, &watched, most, X, 1);
-    if (!going(c)) {
-        ct_kernel_free(kernel);
-        return;
-    }
-    *o = ct_outputs_new(X, Y, kernel, options);
-    ct_gp *whole = ct_outputs_joint_model(*o);
-    if (whole)
-        set_bounds(c, whole, limits);
-    else
-        fail_fit(c, ct_tensor_device(X));
-    if (!going(c)) return;
-    const ct_status status = ct_outputs_fit(*o, &watched);
-    watch_end_line(&w);
-    *e = effort_of(&w, whole);
-    conclude(c, &w, status, ct_tensor_device(X), e->iterations);
+    watch_begin(c, &w, s, &watched.fit, X, kernel ? 1 : CT_GP_CANDIDATES + 1);
+    if (!kernel) return choose(c, &w, X, y, model, &watched, choice);
+    ct_gp *gp = ct_gp_new(X, y, disown(c, kernel), model);
+    if (!gp) fail_fit(c, model);
+    search(c, &w, own_gp(c, gp), NULL, &watched.fit, choice);
+    return gp;
 }

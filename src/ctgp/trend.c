@@ -13,57 +13,48 @@ void read_mean(const char *text, ct_gp_options *options)
     if (options->mean == CT_MEAN_BASIS) options->basis = text;
 }
 
-void check_mean(ctgp *c, const ct_gp_options *options, const ct_column *inputs, int64_t d)
+void check_mean(ctgp *c, const ct_gp_options *options, int64_t d)
 {
-    if (!going(c)) return;
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *text = options->basis;
     if (!text || text[strspn(text, letters)]) return;
     for (int64_t j = 0; j < d; j++)
-        if (!strcmp(inputs[j].name, text)) return;
+        if (!strcmp(options->inputs[j].name, text)) return;
     fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name", text);
 }
 
-const char *mean_text(const ct_gp *gp, char *text, size_t size)
+/* Basis function i, by the names of the columns. */
+static const char *function_text(ctgp *c, const ct_gp *gp, int64_t i)
 {
-    const ct_gp_mean mean = ct_gp_get_options(gp).mean;
-    size_t n = 0;
-    if (mean != CT_MEAN_BASIS) snprintf(text, size, "%s", words[mean]);
-    for (int64_t i = 0; i < ct_gp_functions(gp) && n < size; i++) {
-        if (i) n += (size_t)snprintf(text + n, size - n, " + ");
-        if (n < size) n += ct_gp_function(gp, i, text + n, size - n);
-    }
+    const size_t size = ct_gp_function(gp, i, NULL, 0) + 1;
+    char *text = take(c, (int64_t)size, 1, "letters");
+    ct_gp_function(gp, i, text, size);
     return text;
 }
 
-void read_trend(ctgp *c, ct_gp *gp, trend *t)
+const char *mean_text(ctgp *c, const ct_gp *gp)
 {
-    if (!going(c)) return;
-    const ct_status s = ct_gp_functions(gp) ? ct_gp_coefficients(gp, t->value, t->error) : CT_OK;
-    t->count = s ? 0 : ct_gp_functions(gp);
-    if (s == CT_ENOMEM) fail_device(c, ct_gp_device(gp), NULL);
+    const ct_gp_mean mean = ct_gp_get_options(gp).mean;
+    const char *text = mean == CT_MEAN_BASIS ? function_text(c, gp, 0) : words[mean];
+    for (int64_t i = 1; i < ct_gp_functions(gp) && mean == CT_MEAN_BASIS; i++)
+        text = text_of(c, "%s + %s", text, function_text(c, gp, i));
+    return text;
 }
 
-void print_trend(const ct_gp *gp, const trend *t)
+void write_trend(writer *w, ct_gp *gp)
 {
-    char name[256];
-    if (t->count) printf("coefficients of the mean, integrated out, and their standard errors:\n");
-    for (int64_t i = 0; i < t->count; i++) {
-        ct_gp_function(gp, i, name, sizeof name);
-        say_line("  %-28s %-12.6g +- %.3g", name, t->value[i], t->error[i]);
+    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
+    int64_t n = ct_gp_functions(gp);
+    const ct_status s = n ? ct_gp_coefficients(gp, value, error) : CT_OK;
+    if (s == CT_ENOMEM) fail_device(w->c);
+    if (s) n = 0; /* without a factor */
+    WRITE(w,
+          field_begin("coefficients", '{',
+                      n ? "coefficients of the mean, integrated out, and their standard errors:\n" : NULL));
+    for (int64_t i = 0; i < n; i++) {
+        const char *name = function_text(w->c, gp, i);
+        WRITE(w, field_label(name), field_begin(name, '{', NULL), field_number("value", "%-12.6g ", value[i]),
+              field_number("error", "+- %.3g\n", error[i]), field_end('}', NULL));
     }
-}
-
-void json_trend(json *j, const ct_gp *gp, const trend *t)
-{
-    char name[256];
-    json_open(j, "coefficients", '{');
-    for (int64_t i = 0; i < t->count; i++) {
-        ct_gp_function(gp, i, name, sizeof name);
-        json_open(j, name, '{');
-        json_number(j, "value", t->value[i]);
-        json_number(j, "error", t->error[i]);
-        json_close(j, '}');
-    }
-    json_close(j, '}');
+    WRITE(w, field_end('}', NULL));
 }

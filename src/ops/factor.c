@@ -25,7 +25,7 @@ ct_factor *ct_factor_new(ct_tensor *A, bool symmetric)
     ct_tape *tape = ct_tape_new(device);
     ct_factor *f = tape ? ct__host_alloc(device, sizeof *f) : NULL;
     if (f) {
-        *f = (ct_factor){ .device = ct__device_retain(device) };
+        *f = (ct_factor){ .device = ct_device_retain(device) };
         keep(f, tape, A, symmetric);
         ct_status status = ct_tape_status(tape);
         if (status) {

@@ -8,7 +8,10 @@
 
 #ifdef CT__ASSERTS
 
-#    define ct__assert(condition) ((condition) ? (void)0 : ct__assert_failed(#    condition, __FILE__, __LINE__))
+/* clang-format off */
+#    define ct__assert(condition) \
+        ((condition) ? (void)0 : ct__assert_failed(#condition, __FILE__, __LINE__))
+/* clang-format on */
 
 _Noreturn void ct__assert_failed(const char *condition, const char *file, int line);
 /* Whether all elements of v lie in its storage, and no extent or stride is negative. */

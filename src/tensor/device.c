@@ -116,9 +116,9 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
 
 ct_device *ct_device_open(const char *name) { return ct_device_open_with(name, NULL); }
 
-ct_device *ct__device_retain(ct_device *dev)
+ct_device *ct_device_retain(ct_device *dev)
 {
-    dev->refs++;
+    if (dev && dev != &no_memory_device) dev->refs++;
     return dev;
 }
 

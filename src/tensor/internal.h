@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "backend.h"
-#include "debug.h"
 #include "text.h"
 
 #define CT__ALIGNMENT 64
@@ -71,7 +70,6 @@ struct ct_device {
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 /* Appends "; " and the text to the description, and logs the text. */
 void ct__remark(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
-ct_device *ct__device_retain(ct_device *device);
 
 /* -- device.c: steps ------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* Tensors: lifetime, creation, and views of them. */
+#include "debug.h"
 #include "internal.h"
 
 /* -- lifetime -------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ static void drop(model *m)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
 }
 
-enum { RIGHT, READS, ITEM, ASKS, MOVES, SAVES, NESTED, FAILS, MISFITS, UPLOADS, KEEPS };
+enum { RIGHT, READS, ITEM, ASKS, MOVES, NESTED, FAILS, MISFITS, UPLOADS, KEEPS };
 
 static ct_status train(ct_tape *tape, void *context);
 
@@ -67,7 +67,6 @@ static ct_status misbehave(ct_tape *tape, model *m)
         moved = ct_tensor_to(m->w, ct_tape_device(tape));
         ct_release(moved);
         return ct_npy_save(m->w, "no-such-folder/w.npy");
-    case SAVES: return ct_csv_save(m->w, NULL, "no-such-folder/w.csv");
     case NESTED:
         ct_step_free(ct_step_capture(ct_tape_device(tape), train, m));
         return ct_last_status(ct_tape_device(tape));
@@ -174,7 +173,6 @@ static void refuses_by_name(void **state)
         { ITEM, CT_EUNSUPPORTED, "ct_item waits for the device" },
         { ASKS, CT_EUNSUPPORTED, "ct_tape_status waits" },
         { MOVES, CT_EUNSUPPORTED, "ct_npy_save waits" },
-        { SAVES, CT_EUNSUPPORTED, "ct_csv_save waits" },
         { NESTED, CT_EINVAL, "a step within a step" },
         { FAILS, CT_ESTOPPED, "the step returned CT_ESTOPPED" },
         { MISFITS, CT_ESHAPE, "matmul(5x1, 12x5)" },

@@ -43,7 +43,8 @@ bad 'no group' 2 "line 4: column 'site' has no value" \
 bad 'a single group' 2 "'one' is the same in every row" \
     "$ctgp" loo train.ctgp <(awk 'NR == 1 { print "one," $0; next } { print "x," $0 }' train.csv) --by one
 bad 'no such column' 2 "no column 'nowhere'" "$ctgp" loo train.ctgp train.csv --by nowhere
-bad 'another table' 2 "row 8 of the model's 60 is not in it" "$ctgp" loo train.ctgp holes.csv --by site
+bad 'another table' 2 "row 8 of the model's 60 is missing from it, or moved" \
+    "$ctgp" loo train.ctgp holes.csv --by site
 bad 'no table' 1 'needs the table' "$ctgp" loo train.ctgp --by site
 bad 'groups and parts' 1 'leave --folds out' "$ctgp" loo train.ctgp train.csv --by site --folds 3
 bad 'one part' 1 "--folds: '1'" "$ctgp" loo train.ctgp --folds 1

@@ -116,7 +116,7 @@ ok 'a rank' 'index.w\[1,1\]' \
 ok 'rows held back are scored' 'rows held back +n=8' \
     "$ctgp" fit t.csv --target low,high --outputs joint --kernel rbf \
     --quiet --features x --model held.ctgp --test-fraction 0.2
-ok 'fit --json' '^\{"kind": "joint", "outputs": \[\{"model": .*\}, \{.*\}\]\}$' \
+ok 'fit --json' '^\{"kind": "joint", "outputs": \[\{"kernel": .*"model": .*\}, \{.*\}\]\}$' \
     "$ctgp" fit t.csv --target low,high \
     --outputs joint --json --quiet --model json.ctgp
 

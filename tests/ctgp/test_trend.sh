@@ -40,7 +40,7 @@ that 'to rounding' sh -c 'paste -d, line.csv bare.csv |
 ok 'the choice of a covariance, too' '^n=120 features=2 ' "$ctgp" fit train.csv --target y \
     --mean '1 + "the month" + kind' --model chosen.ctgp
 
-LINES_ALLOWED=3 bad 'no such column' 1 'mean: no column q; there are the month' "${fit[@]}" --mean '1 + q'
+LINES_ALLOWED=3 bad 'no such column' 1 'mean: no such column; there are the month' "${fit[@]}" --mean '1 + q'
 that 'with a caret under it' grep -qE '^      \^$' err
 bad 'no such word' 1 "'liner' is not constant, zero or linear" "${fit[@]}" --mean liner
 LINES_ALLOWED=3 bad 'a coefficient' 1 'the only number is 1' "${fit[@]}" --mean '2 * "the month"'

@@ -8,6 +8,7 @@
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
 
+#include "tensor/debug.h"
 #include "tensor/internal.h"
 
 /* Runs f in a child; its stderr is in `text`. Returns its status as of waitpid. */

@@ -94,7 +94,7 @@ for target; do
     clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \
         -o "$build/fuzz_$target" \
-        -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
+        -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent-gp -lcotangent -lm
     log=$build/fuzz_$target.log
     case $target in
     fit | kernel) words=-dict=$source/kernel.dict ;;

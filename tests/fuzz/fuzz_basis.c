@@ -1,7 +1,6 @@
 /* libFuzzer: any text as the basis of a mean. One that parses is printed, function by function, as text of
  * the same functions, and its model gives finite numbers or a status. One that does not gives three lines.
  * The first byte chooses the columns' names. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* libFuzzer: any bytes, and changes to the checkpoint of a fit, with its checksums corrected or not. The fit
  * that goes on from it ends with finite numbers, or refuses it in one line; so does the one after it. */
 #define _GNU_SOURCE
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>

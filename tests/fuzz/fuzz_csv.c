@@ -1,6 +1,6 @@
 /* libFuzzer: any bytes as CSV. The first three bytes choose delimiter, header, decimal sign and what columns
  * are; a table that comes out must be consistent, and a refusal must say why, in one line. */
-#include <cotangent/io.h>
+#include <cotangent/gp/csv.h>
 
 #include <math.h>
 #include <string.h>

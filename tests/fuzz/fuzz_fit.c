@@ -1,7 +1,6 @@
 /* libFuzzer: any text as the kernel of a likelihood, of leave-one-out, and of a model that is fitted for a
  * few iterations to a handful of rows. What answers CT_OK has values and gradients that are finite. The
  * first bytes are the options and the scales. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>

@@ -2,7 +2,6 @@
  * loads is given to every function that reads one, and is saved to a file that loads to the same predictions.
  * A refusal says why in one line. The mutator makes its own models to begin with. */
 #define _GNU_SOURCE
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* libFuzzer: any bytes as the text of a number and of a time, and the first eight as a number and a time to
  * write. What is read has strtod's value; what is written is read back as itself, to the digits asked for. */
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include <ctype.h>
 #include <math.h>

@@ -11,7 +11,7 @@ import tempfile
 
 from ops import op_names
 
-PUBLIC = "include/cotangent"
+PUBLIC, PUBLIC_GP = "include/cotangent", "include/cotangent/gp"
 # Which folders' private headers a folder may include. gp and ctgp are written as a user would write them.
 MAY_INCLUDE = {
     "src/tensor": {"src/tensor"},
@@ -22,15 +22,19 @@ MAY_INCLUDE = {
     "src/gp": {"src/gp"},
     "src/ctgp": {"src/ctgp"},
     PUBLIC: set(),
+    PUBLIC_GP: set(),
 }
-# Public headers that lie above a layer.
-TAPE, OPS, GP = {"tape"}, {"ops", "op", "gradcheck"}, {"kernel", "gp"}
+# Public headers that lie above a layer. The engine ends where the GP begins.
+GP = "gp|gp/.*"
+TENSOR = re.compile("tape|ops|op|gradcheck|" + GP)
+ENGINE = re.compile(GP)
 ABOVE = {
-    "src/tensor": TAPE | OPS | GP,
-    "src/tensor/cpu": TAPE | OPS | GP,
-    "src/tensor/cuda": TAPE | OPS | GP,
-    "src/autograd": GP,
-    "src/ops": GP,
+    "src/tensor": TENSOR,
+    "src/tensor/cpu": TENSOR,
+    "src/tensor/cuda": TENSOR,
+    "src/autograd": ENGINE,
+    "src/ops": ENGINE,
+    PUBLIC: ENGINE,
 }
 # System headers that belong to one folder alone.
 RESERVED = {
@@ -63,7 +67,7 @@ def code_of(text):
 
 def folder_of(root, path):
     """The layer that the file is in: its folder, or the one around its room."""
-    folder = path.parent
+    folder = root / PUBLIC_GP if path == root / PUBLIC / "gp.h" else path.parent
     while folder != root and folder.relative_to(root).as_posix() not in MAY_INCLUDE:
         folder = folder.parent
     return (folder if folder != root else path.parent).relative_to(root).as_posix()
@@ -71,7 +75,7 @@ def folder_of(root, path):
 
 def offences(root):
     for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu*"),
-                        *root.glob(PUBLIC + "/*.h")]):
+                        *root.glob(PUBLIC + "/**/*.h")]):
         folder, where = folder_of(root, path), path.relative_to(root).as_posix()
         if folder not in MAY_INCLUDE:
             yield f"{where}: no layer is declared for {folder}"
@@ -92,7 +96,7 @@ def offences(root):
 
 def brings(root, name, seen=()):
     """The public headers that including <name> includes, itself among them."""
-    public = re.fullmatch(r"cotangent/(\w+)\.h", name)
+    public = re.fullmatch(r"cotangent/((?:gp/)?\w+)\.h", name)
     if not public or name in seen:
         return set()
     path = root / "include" / name
@@ -105,7 +109,7 @@ def check_include(root, path, folder, at, bracket, name):
         for pattern, owner in RESERVED.items():
             if pattern.search(name) and not name.startswith("cotangent/") and folder != owner:
                 yield f"{at}: <{name}> belongs to {owner}"
-        for public in sorted(brings(root, name) & ABOVE.get(folder, set())):
+        for public in sorted(filter(ABOVE[folder].fullmatch, brings(root, name)) if folder in ABOVE else ()):
             yield f"{at}: <cotangent/{public}.h>, which <{name}> brings, lies above {folder}"
         return
     if name == GENERATED:
@@ -136,6 +140,10 @@ def self_test():
         "src/tensor/l.c": ("#include <cotangent/tensor.h>\n#include <cotangent/cov_program.h>\n", None),
         "src/tensor/cuda/m.cuh": ("#include <cotangent/gradcheck.h>\n", "lies above"),
         "src/tensor/n.c": ("#include <cotangent/innocent.h>\n", "lies above"),
+        "src/ops/q.c": ("#include <cotangent/gp/column.h>\n", "lies above"),
+        PUBLIC + "/r.h": ("#include <cotangent/gp.h>\n", "lies above"),
+        PUBLIC + "/gp.h": ("#include <cotangent/gp/s.h>\n", None),
+        PUBLIC_GP + "/s.h": ("#include <cotangent/tape.h>\n", None),
         "src/ops/c.c": ("#include <cblas.h>\n", "belongs to src/tensor/cpu"),
         "src/tensor/cpu/d.c": ("#include <cuda_runtime.h>\n", "belongs to src/tensor/cuda"),
         "src/tensor/e.c": ("void f(void) { abort(); }\n", "ends the process"),
@@ -176,7 +184,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     found = list(offences(root))
     print(*(f"# {offence}" for offence in found), sep="\n")
-    checked = len([*root.glob("src/**/*.[ch]"), *root.glob(PUBLIC + "/*.h")])
+    checked = len([*root.glob("src/**/*.[ch]"), *root.glob(PUBLIC + "/**/*.h")])
     wrong = {o.split(":")[0] for o in found}
     report(max(checked, len(wrong)), sorted(wrong))
 

@@ -11,8 +11,8 @@ from ops import op_names
 
 # These functions only read or set a number of an object.
 ALLOCATES_NOTHING = """
-    ct_bytes_free ct_device_fail ct_device_status ct_dtype_size ct_gp_check ct_gp_set_param ct_last_status
-    ct_message ct_module_load ct_device_stream ct_device_wait_stream ct_stream_wait_device
+    ct_bytes_free ct_device_fail ct_device_retain ct_device_status ct_dtype_size ct_gp_check ct_gp_set_param
+    ct_last_status ct_message ct_module_load ct_device_stream ct_device_wait_stream ct_stream_wait_device
     ct_give_in_bar ct_out ct_out_at ct_in ct_out_bar ct_out_bar_at ct_output ct_ridge_form_of ct_tape_status
     ct_gp_device ct_gp_noise_variance ct_gp_at_bound ct_gp_get_options ct_gp_report ct_sample_fail
     ct_tensor_device

@@ -1,6 +1,5 @@
 /* The factor over the processes of mpirun beside pdpotrf's on the same grid: the log-determinant, the
  * diagonal of L, and solutions, as the likelihood and the predictions have them. TAP on process 0. */
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 #include <cotangent/gp/mpi.h>
 

@@ -95,7 +95,7 @@ typedef struct ct_gp_options {
      * Copied. */
     const char *basis;
     /* Describe the d columns of X and y: copied, and saved in the model's file. NULL: numbers named x0, x1,
-     * ..., and y. ct_csv_options.columns (io.h) reads a table as these columns. If some of them are
+     * ..., and y. ct_csv_options.columns (csv.h) reads a table as these columns. If some of them are
      * categories, a profile without active columns sees those of its kind: `category` the categories, any
      * other profile the rest. */
     const ct_column *inputs, *output;

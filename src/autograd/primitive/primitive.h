@@ -4,6 +4,7 @@
 #define CT_AUTOGRAD_PRIMITIVE_H
 
 #include "autograd/internal.h"
+#include "tensor/debug.h"
 
 /* Each of these returns whether its condition holds; if not, the call has failed. */
 

@@ -1,6 +1,7 @@
 /* Basis functions from text: recursive descent over the grammar of basis.h. */
 #include "basis.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "gp/kernel/scan.h"
@@ -22,16 +23,14 @@ static const char *behind_name(const char *text)
     return *text == '"' ? ct__scan_behind_quotes(text) : end;
 }
 
-/* k of "x<k>", or -1 */
+/* k < d of "x<k>", or -1 */
 static int64_t number_of(const char *text, const char *end, int64_t d)
 {
-    int64_t k = 0;
-    if (*text++ != 'x' || text == end || (*text == '0' && text + 1 < end)) return -1;
-    for (; text < end && k < d; text++) {
-        if (!ct__is_digit(*text)) return -1;
-        k = 10 * k + (*text - '0');
-    }
-    return text == end && k < d ? k : -1;
+    const char *digits = text + 1;
+    const bool number = *text == 'x' && end > digits && digits + strspn(digits, "0123456789") == end;
+    if (!number || (*digits == '0' && end > digits + 1)) return -1;
+    const long long k = strtoll(digits, NULL, 10); /* the largest one if it is larger */
+    return k < d ? (int64_t)k : -1;
 }
 
 /* The column named here; -1 after a failure. */

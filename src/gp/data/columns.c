@@ -35,17 +35,6 @@ ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d
     return CT_OK;
 }
 
-size_t ct__columns_longest(const ct_column *c, int64_t count)
-{
-    size_t longest = 0;
-    for (const ct_column *end = c + count; c < end; c++)
-        for (int64_t i = -1; i < c->n_levels; i++) {
-            const size_t length = strlen(i < 0 ? c->name : c->levels[i]);
-            if (length > longest) longest = length;
-        }
-    return longest;
-}
-
 /* -- copies ---------------------------------------------------------------------------------------------- */
 
 void ct__columns_free(ct_column *c, int64_t count)

@@ -10,7 +10,5 @@ ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d
 ct_column *ct__columns_copy(ct_device *device, const ct_gp_options *o, int64_t d);
 /* Frees `count` columns with their texts, and their array; c may be NULL. */
 void ct__columns_free(ct_column *c, int64_t count);
-/* The length of the longest name or level of these columns. */
-size_t ct__columns_longest(const ct_column *c, int64_t count);
 
 #endif

@@ -13,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 #include <cotangent/ops.h>
 
-#include "columns.h"
 #include "gp/kernel/prior.h"
 #include "linear.h"
 #include "numbers.h"
@@ -45,16 +44,6 @@ ct_status ct__noise_check(ct_device *device, const ct_gp_options *o, int64_t n)
     if (ct_tensor_count(given) == n && numbers && ct_tensor_device(given) == device) return CT_OK;
     return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: %s must be n numbers on the device of X",
                           levels ? "noise_levels" : "noise_variances");
-}
-
-ct_status ct__noise_set_column(ct__noise *noise, ct_device *device, const ct_column *column)
-{
-    /* A single column is copied as the output of no inputs. */
-    ct_column *copy = column ? ct__columns_copy(device, &(ct_gp_options){ .output = column }, 0) : NULL;
-    if (column && !copy) return CT_ENOMEM;
-    ct__columns_free(noise->column, 1);
-    noise->column = copy;
-    return CT_OK;
 }
 
 /* Whether levels are codes. */
@@ -149,12 +138,6 @@ ct_status ct__noise_copy(ct__noise *noise, ct_device *device, const ct__noise *f
     if (from->level && (noise->level = ct__gp_alloc(device, levels, 1)))
         memcpy(noise->level, from->level, levels);
     return !noise->given == !from->given && !noise->level == !from->level ? CT_OK : ct_last_status(device);
-}
-
-void ct__noise_free(ct__noise *noise)
-{
-    free(noise->level);
-    ct__columns_free(noise->column, 1);
 }
 
 /* -- parameters ------------------------------------------------------------------------------------------ */

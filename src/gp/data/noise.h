@@ -22,8 +22,6 @@ static inline bool ct__noise_has_variances(const ct__noise *noise)
  * rows. */
 const ct_tensor *ct__noise_given(const ct_gp_options *options);
 ct_status ct__noise_check(ct_device *device, const ct_gp_options *options, int64_t n);
-/* Copies the column of the noise; NULL: there is none. */
-ct_status ct__noise_set_column(ct__noise *noise, ct_device *device, const ct_column *column);
 /* Takes the noise that the options give for n rows: in units of y², whose scale is y_scale². */
 ct_status ct__noise_take(ct__noise *noise, const ct_tensor *given, int64_t n, ct_dtype dtype, double y_scale);
 /* Variances or levels of rows in the form of `given`. NULL with the reason on the device. */
@@ -34,8 +32,6 @@ ct_status ct__noise_find_level(const ct__noise *noise, ct_device *device, double
                                const char *what);
 /* A copy whose tensor is that of `from` on the device. */
 ct_status ct__noise_copy(ct__noise *noise, ct_device *device, const ct__noise *from);
-/* Frees everything but `given`, which belongs to the rows. */
-void ct__noise_free(ct__noise *noise);
 
 /* The number of parameters for d inputs; parameter k of them, before the data set its start. */
 int64_t ct__noise_params(const ct__noise *noise, int64_t d);

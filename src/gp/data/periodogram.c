@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include <cotangent/profiles.h>
+
 #include "vectors.h"
 
 void ct__series_join(ct__series *s)
@@ -38,7 +40,7 @@ static double power_of(const ct__series *s, const double *c, const double *sine,
 void ct__periodogram(const ct__series *s, double first, double step, int64_t m, double *power)
 {
     const int64_t n = s->n;
-    const double turn = 2 * acos(-1), rr = ct__gp_dot(s->r, s->r, n);
+    const double turn = 2 * CT__PI, rr = ct__gp_dot(s->r, s->r, n);
     double *c = s->wave, *sine = c + n, *dc = sine + n, *ds = dc + n; /* of the frequency; of a step */
     for (int64_t i = 0; i < n; i++) {
         c[i] = cos(turn * first * s->t[i]), sine[i] = sin(turn * first * s->t[i]);

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <cotangent/profiles.h>
+
 #include "numbers.h"
 #include "periodogram.h"
 #include "rows.h"
@@ -193,7 +195,7 @@ static void add(search *s, double f, ct_season new)
 static double remove_wave(search *s, double f)
 {
     ct__series *e = &s->series;
-    const double turn = 2 * acos(-1);
+    const double turn = 2 * CT__PI;
     for (int h = 1; h <= HARMONICS && h * f < s->highest; h++)
         for (int part = 0; part < 2; part++) {
             double *v = e->q + e->columns * e->n;

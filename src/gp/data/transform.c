@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <cotangent/gp/transform.h>
+#include <cotangent/profiles.h>
 
 typedef struct moments {
     double mean, variance;
@@ -37,7 +38,7 @@ static double logit_slope(double y) { return -log(y) - log1p(-y); }
  * ±iπ/s. */
 static moments narrow_logit(double m, double s)
 {
-    const double h = 0.25, root = sqrt(2 * acos(-1));
+    const double h = 0.25, root = sqrt(2 * CT__PI);
     double first = 0, second = 0;
     for (double t = -13; t <= 13; t += h) {
         const double step = sinh(0.5 * s * t) / (2 * cosh(0.5 * (m + s * t)) * cosh(0.5 * m));
@@ -85,7 +86,7 @@ static moments sqrt_moments(double m, double s)
 {
     const double a = fabs(m / s), b = a * a, v = s * s;
     if (!(a < 40)) return (moments){ square(m) + (m > 0 ? v : 0), m > 0 ? v * (4 * m * m + 2 * v) : 0 };
-    const double tail = 0.5 * erfc(a / sqrt(2)), density = exp(-0.5 * b) / sqrt(2 * acos(-1));
+    const double tail = 0.5 * erfc(a / sqrt(2)), density = exp(-0.5 * b) / sqrt(2 * CT__PI);
     const double second = (b + 1) * tail - a * density;
     const double fourth = (b * b + 6 * b + 3) * tail - (b * a + 5 * a) * density;
     if (m <= 0) return (moments){ v * second, v * (v * (fourth - second * second)) };

@@ -90,27 +90,28 @@ static ct_status values(const ct__data_rows *rows, const ct__trend *t, double *H
     return status;
 }
 
-/* Lists the monomials and allocates the arrays. */
-static ct_status prepare(const ct__data_rows *rows, ct__trend *t)
+/* Expands the functions: lists their monomials and sets map = Eᵀ. */
+static ct_status expand(const ct__data_rows *rows, ct__trend *t)
 {
     const int64_t p = t->basis.count;
-    t->mono.term = ct__gp_alloc(ct_tensor_device(rows->X), CT__MOST_MONOMIALS, sizeof *t->mono.term);
+    ct_device *device = ct_tensor_device(rows->X);
+    t->mono.term = ct__gp_alloc(device, CT__MOST_MONOMIALS, sizeof *t->mono.term);
     if (!t->mono.term) return CT_ENOMEM;
     for (int64_t k = 0; k < p; k++) {
         const double size = ct__term_size(rows, &t->basis.term[k]);
         if (!(size > 0 && isfinite(size))) return refuse(rows, &t->basis.term[k], OUT_OF_RANGE);
         if (!ct__term_expand(rows, &t->mono, &t->basis.term[k], NULL))
-            return ct_device_fail(
-                ct_tensor_device(rows->X), CT_EINVAL,
-                "mean: the functions expand to more than %d products of powers: take fewer, "
-                "or lower powers",
-                CT__MOST_MONOMIALS);
+            return ct_device_fail(device, CT_EINVAL,
+                                  "mean: the functions expand to more than %d products of powers: take "
+                                  "fewer, or lower powers",
+                                  CT__MOST_MONOMIALS);
     }
-    const uint64_t numbers = (uint64_t)(p * (t->mono.count + p + 1));
-    t->map = ct__gp_alloc(ct_tensor_device(rows->X), numbers, sizeof *t->map);
+    const int64_t M = t->mono.count;
+    t->map = ct__gp_alloc(device, (uint64_t)(p * (M + p + 1)), sizeof *t->map);
     if (!t->map) return CT_ENOMEM;
-    t->R = t->map + p * t->mono.count;
+    t->R = t->map + p * M;
     t->level = t->R + p * p;
+    for (int64_t k = 0; k < p; k++) ct__term_expand(rows, &t->mono, &t->basis.term[k], t->map + k * M);
     return CT_OK;
 }
 
@@ -133,23 +134,6 @@ static void combine(const ct__data_rows *rows, ct__trend *t, const double *R1, c
     }
 }
 
-/* Fills t except its level, and H (p, n). *same: the first function that is a combination of those before it
- * on these rows, or -1. R1, R2: room for (p, p). */
-static ct_status fill(const ct__data_rows *rows, ct__trend *t, double *H, double *R1, double *R2,
-                      int64_t *same)
-{
-    const int64_t p = t->basis.count;
-    ct_status s = prepare(rows, t);
-    if (s) return s;
-    for (int64_t k = 0; k < p; k++)
-        ct__term_expand(rows, &t->mono, &t->basis.term[k], t->map + k * t->mono.count);
-    *same = orthogonalize(t->map, p, t->mono.count, 1, SAME, R1);
-    if (*same < 0) s = values(rows, t, H);
-    if (!s && *same < 0) *same = orthogonalize(H, p, rows->n, (double)rows->n, SAME_ROWS, R2);
-    if (!s && *same < 0) combine(rows, t, R1, R2);
-    return s;
-}
-
 /* -- the trend ------------------------------------------------------------------------------------------- */
 
 /* Sets t's H and detrended from H (p, n). */
@@ -169,17 +153,23 @@ static ct_status keep(const ct__data_rows *rows, ct__trend *t, const ct_tensor *
     return t->H ? CT_OK : ct_last_status(device);
 }
 
-/* Makes the trend with the functions of `basis`, unless one is a combination of others (*same). */
+/* Makes the trend with the functions of `basis`, unless one is a combination of those before it on these
+ * rows: *same, else -1. */
 static ct_status attempt(ct__mean *mean, const ct__data_rows *rows, const ct_tensor *y,
                          const ct__basis *basis, int64_t *same)
 {
-    const uint64_t p = (uint64_t)basis->count, n = (uint64_t)rows->n;
+    const int64_t p = basis->count, n = rows->n;
     ct_device *device = ct_tensor_device(y);
     ct__trend *t = mean->trend = ct__gp_alloc(device, 1, sizeof *t);
-    double *H = ct__gp_alloc(device, p * (n + 2 * p), sizeof *H);
+    /* H (p, n), then R1 and R2 (p, p) */
+    double *H = ct__gp_alloc(device, (uint64_t)(p * (n + 2 * p)), sizeof *H);
     ct_status s = t && H ? CT_OK : CT_ENOMEM;
     if (!s) t->basis = *basis;
-    if (!s) s = fill(rows, t, H, H + p * n, H + p * (n + p), same);
+    if (!s) s = expand(rows, t);
+    if (!s) *same = orthogonalize(t->map, p, t->mono.count, 1, SAME, H + p * n);
+    if (!s && *same < 0) s = values(rows, t, H);
+    if (!s && *same < 0) *same = orthogonalize(H, p, n, (double)n, SAME_ROWS, H + p * (n + p));
+    if (!s && *same < 0) combine(rows, t, H + p * n, H + p * (n + p));
     if (!s && *same < 0) s = keep(rows, t, y, H);
     free(H);
     if (s || *same >= 0) ct__trend_drop(mean);

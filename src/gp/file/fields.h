@@ -23,6 +23,9 @@ typedef struct ct__field {
     double least, most; /* what a reader accepts; for an enum or a bool least is 0 */
 } ct__field;
 
+/* clang-format off */
+#define CT__FIELD(type, of, member, ...) { CT__FIELD_##type, offsetof(of, member), __VA_ARGS__ }
+/* clang-format on */
 /* The limits of finite and of positive f64. */
 #define CT__FINITE   -DBL_MAX, DBL_MAX
 #define CT__POSITIVE DBL_TRUE_MIN, DBL_MAX

@@ -26,7 +26,6 @@
 
 #include "columns_record.h"
 #include "fields.h"
-#include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/data/trend.h"
 #include "gp/likelihood/restricted.h"
@@ -37,45 +36,36 @@
 
 /* -- records of numbers ---------------------------------------------------------------------------------- */
 
-#define FIELD(type, member, ...)                               \
-    {                                                          \
-        CT__FIELD_##type, offsetof(ct_gp, member), __VA_ARGS__ \
-    }
-#define COUNT(member) FIELD(INT, report.member, 0, INT32_MAX)
-#define ANY(member)   FIELD(ANY, report.member, 0, 0)
-static const ct__field of_model[] = {
-    FIELD(ENUM, rows.dtype, 0, CT_F32),
-    FIELD(I64, rows.n, 1, INT64_MAX),
-    FIELD(I64, rows.d, 1, INT64_MAX),
-    FIELD(ENUM, options.mean, 0, CT_MEAN_BASIS),
-    FIELD(ENUM, options.noise, 0, CT_NOISE_LOG_LINEAR),
-    FIELD(ENUM, options.standardize, 0, CT_STANDARDIZE_OUTPUTS),
-    FIELD(ENUM, options.transform, 0, CT_TRANSFORM_SQRT),
-};
-static const ct__field of_target[] = {
-    FIELD(F64, target.shift, CT__FINITE),
-    FIELD(F64, target.scale, CT__POSITIVE),
-    FIELD(F64, target.spread, CT__POSITIVE),
-    FIELD(F64, target.transform.least, 0, DBL_MAX),
-};
+#define FIELD(type, member, ...) CT__FIELD(type, ct_gp, member, __VA_ARGS__)
+#define COUNT(member)            FIELD(INT, report.member, 0, INT32_MAX)
+#define ANY(member)              FIELD(ANY, report.member, 0, 0)
+static const ct__field of_model[] = { FIELD(ENUM, rows.dtype, 0, CT_F32),
+                                      FIELD(I64, rows.n, 1, INT64_MAX),
+                                      FIELD(I64, rows.d, 1, INT64_MAX),
+                                      FIELD(ENUM, options.mean, 0, CT_MEAN_BASIS),
+                                      FIELD(ENUM, options.noise, 0, CT_NOISE_LOG_LINEAR),
+                                      FIELD(ENUM, options.standardize, 0, CT_STANDARDIZE_OUTPUTS),
+                                      FIELD(ENUM, options.transform, 0, CT_TRANSFORM_SQRT) };
+static const ct__field of_target[] = { FIELD(F64, target.shift, CT__FINITE),
+                                       FIELD(F64, target.scale, CT__POSITIVE),
+                                       FIELD(F64, target.spread, CT__POSITIVE),
+                                       FIELD(F64, target.transform.least, 0, DBL_MAX) };
 static const ct__field of_table[] = { FIELD(I64, options.rows_of_table, 0, INT64_MAX) };
-static const ct__field of_report[] = {
-    FIELD(ENUM, report.optimizer, 0, CT_OPTIMIZER_ADAM),
-    FIELD(ENUM, report.objective_of, 0, CT_OBJECTIVE_LOO),
-    FIELD(ENUM, report.precision, 0, CT_PRECISION_MIXED),
-    FIELD(ENUM, report.end, 0, CT_FIT_FAILED),
-    ANY(objective),
-    ANY(gradient_norm),
-    ANY(jitter),
-    ANY(seconds),
-    ANY(objective_error),
-    COUNT(jittered),
-    COUNT(failed),
-    COUNT(iterations),
-    COUNT(evaluations),
-    COUNT(best),
-    COUNT(starts),
-};
+static const ct__field of_report[] = { FIELD(ENUM, report.optimizer, 0, CT_OPTIMIZER_ADAM),
+                                       FIELD(ENUM, report.objective_of, 0, CT_OBJECTIVE_LOO),
+                                       FIELD(ENUM, report.precision, 0, CT_PRECISION_MIXED),
+                                       FIELD(ENUM, report.end, 0, CT_FIT_FAILED),
+                                       ANY(objective),
+                                       ANY(gradient_norm),
+                                       ANY(jitter),
+                                       ANY(seconds),
+                                       ANY(objective_error),
+                                       COUNT(jittered),
+                                       COUNT(failed),
+                                       COUNT(iterations),
+                                       COUNT(evaluations),
+                                       COUNT(best),
+                                       COUNT(starts) };
 static const ct__field of_factor[] = { FIELD(F64, factor.jitter, CT__FINITE),
                                        FIELD(F64, factor.nlml, CT__FINITE) };
 #undef FIELD
@@ -83,10 +73,7 @@ static const ct__field of_factor[] = { FIELD(F64, factor.jitter, CT__FINITE),
 #undef ANY
 
 /* Of one parameter. */
-#define FIELD(type, member, most)                             \
-    {                                                         \
-        CT__FIELD_##type, offsetof(ct_param, member), 0, most \
-    }
+#define FIELD(type, member, most) CT__FIELD(type, ct_param, member, 0, most)
 static const ct__field of_param[] = {
     FIELD(ANY, value, 0),   FIELD(ANY, lower, 0),        FIELD(ANY, upper, 0),
     FIELD(BOOL, fixed, 1),  FIELD(BOOL, start_given, 1), FIELD(ENUM, prior.kind, CT_PRIOR_SOFT_LOWER),
@@ -170,7 +157,7 @@ static void noise(ct__stream *s, ct_gp *gp)
     ct__stream_tensor(s, &gp->noise.given, levels ? CT_I64 : gp->rows.dtype, ct_shape1(gp->rows.n));
     if (!s->reading || s->bad || !levels) return;
     double *index = ct__gp_doubles(gp->noise.given);
-    if (!index) ct__stream_lacks_memory(s);
+    if (!index) ct__stream_check(s, CT_ENOMEM);
     for (int64_t i = 0; i < gp->rows.n && index && !s->bad; i++)
         s->bad = !(index[i] >= 0 && index[i] < (double)gp->noise.n_levels);
     free(index);
@@ -247,10 +234,6 @@ static void pass(ct__stream *s, const struct record *r, ct_gp *gp)
 
 ct_status ct__records_write(ct__stream *s, ct_gp *gp, ct__records which, const char *what)
 {
-    const size_t of_noise = gp->noise.column ? ct__columns_longest(gp->noise.column, 1) : 0;
-    if (of_noise > CT__STREAM_TEXT || ct__columns_longest(gp->rows.column, gp->rows.d + 1) > CT__STREAM_TEXT)
-        return ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
-                              what, CT__STREAM_TEXT);
     ct__stream_name(s, "model");
     CT__STREAM_FIELDS(s, gp, of_model);
     for (const struct record *r = table; r < table + RECORDS; r++) {

@@ -7,8 +7,6 @@
 #include "gp/data/crc64.h"
 #include "gp/data/numbers.h"
 
-void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
-
 void ct__stream_check(ct__stream *s, ct_status status)
 {
     if (status) s->bad = true;
@@ -18,7 +16,7 @@ void ct__stream_check(ct__stream *s, ct_status status)
 void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size)
 {
     void *p = s->bad ? NULL : ct__gp_alloc(s->device, count, size);
-    if (!p && !s->bad) ct__stream_lacks_memory(s);
+    if (!p && !s->bad) ct__stream_check(s, CT_ENOMEM);
     return p;
 }
 
@@ -117,13 +115,22 @@ int ct__stream_small(ct__stream *s, int value, int limit)
 {
     uint32_t v = (uint32_t)value;
     ct__stream_numbers(s, &v, 1, 4);
-    if (v > (uint32_t)limit) s->bad = true;
-    return s->bad ? 0 : (int)v;
+    s->bad |= v > (uint32_t)limit;
+    return !s->reading ? value : s->bad ? 0 : (int)v;
 }
 
 void ct__stream_text(ct__stream *s, char **value)
 {
-    const uint64_t length = (uint64_t)ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
+    const size_t written = *value ? strlen(*value) : 0;
+    if (!s->reading && written > CT__STREAM_TEXT) {
+        ct__stream_check(s,
+                         ct_device_fail(s->device, CT_EINVAL,
+                                        "a text of %zu bytes begins \"%.60s\": a file holds texts of at most "
+                                        "%d bytes",
+                                        written, *value, CT__STREAM_TEXT));
+        return;
+    }
+    const uint64_t length = (uint64_t)ct__stream_small(s, (int)written, CT__STREAM_TEXT);
     if (!ct__stream_holds(s, length, 1)) return;
     char *text = s->reading ? ct__stream_alloc(s, length + 1, 1) : *value;
     ct__stream_bytes(s, text, (size_t)length);

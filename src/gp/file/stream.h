@@ -23,7 +23,6 @@ typedef struct ct__stream {
     uint64_t before, crc; /* the bytes that have left `data`, and their CRC-64 */
 } ct__stream;
 
-void ct__stream_lacks_memory(ct__stream *s);
 /* Zeroed memory for malloc's free; NULL if the stream is bad or memory ran out. */
 void *ct__stream_alloc(ct__stream *s, uint64_t count, size_t size);
 /* Whether the stream is good and may still hold `count` items of that many bytes. */
@@ -33,9 +32,11 @@ void ct__stream_check(ct__stream *s, ct_status status);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);
 /* `count` numbers of 4 or 8 bytes. */
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
-/* An int, an enum or a bool as u32 in [0, limit]. */
+/* An int, an enum or a bool as u32 in [0, limit]. Returns what was read, 0 if it is bad, or what was written.
+ * */
 int ct__stream_small(ct__stream *s, int value, int limit);
-/* A length and bytes. *value is replaced by a new string when reading. */
+/* A length and bytes. *value is replaced by a new string when reading. One that is too long to be written is
+ * a failure of the device, too. */
 void ct__stream_text(ct__stream *s, char **value);
 /* Writes a text. */
 void ct__stream_name(ct__stream *s, const char *text);

@@ -18,26 +18,21 @@ static ct_tensor *read(ct__stream *s, ct_dtype dtype, ct_shape shape, void *host
     ct__stream_numbers(s, host, count, size);
     for (size_t i = 0; i < count && !s->bad; i++) s->bad = !isfinite(number(host, size, i));
     ct_tensor *t = s->bad ? NULL : ct_from(s->device, dtype, shape, host);
-    if (!t && !s->bad) ct__stream_lacks_memory(s);
+    if (!t && !s->bad) ct__stream_check(s, CT_ENOMEM);
     return t;
-}
-
-static void write(ct__stream *s, const ct_tensor *t, void *host)
-{
-    const size_t count = (size_t)ct_tensor_count(t), size = ct_dtype_size(ct_tensor_dtype(t));
-    if (ct_read(t, host, count * size)) s->bad = true;
-    ct__stream_numbers(s, host, count, size);
 }
 
 void ct__stream_tensor(ct__stream *s, ct_tensor **t, ct_dtype dtype, ct_shape shape)
 {
     const uint64_t count = (uint64_t)ct_shape_count(shape);
-    if (!ct__stream_holds(s, count, ct_dtype_size(dtype))) return;
-    void *host = ct__stream_alloc(s, count, ct_dtype_size(dtype));
-    if (host && s->reading)
-        *t = read(s, dtype, shape, host);
-    else if (host)
-        write(s, *t, host);
+    const size_t size = ct_dtype_size(dtype);
+    if (!ct__stream_holds(s, count, size)) return;
+    void *host = ct__stream_alloc(s, count, size);
+    if (host && s->reading) *t = read(s, dtype, shape, host);
+    if (host && !s->reading) {
+        s->bad |= ct_read(*t, host, count * size) != CT_OK;
+        ct__stream_numbers(s, host, count, size);
+    }
     free(host);
 }
 
@@ -53,8 +48,8 @@ static void read_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L,
     }
 }
 
-/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `workspace` holds that many
- * full rows. */
+/* Writes as many rows at a time as the factor gives, in a communicator by process 0. `workspace` holds that
+ * many full rows. */
 static void write_rows(ct__stream *s, ct_gp *gp, ct_call *c, const ct__factor *L, ct_tensor *workspace,
                        void *host)
 {
@@ -98,7 +93,7 @@ void ct__stream_factor(ct__stream *s, ct_gp *gp)
         if (!s->bad && ct_tape_status(gp->tape)) ct__stream_check(s, ct__gp_tape_failed(gp, "the factor"));
         ct_tape_reset(gp->tape);
     } else {
-        ct__stream_lacks_memory(s);
+        ct__stream_check(s, CT_ENOMEM);
     }
     free(host);
     ct_release(workspace);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 #include "gp/data/find_seasons.h"
 #include "gp/model/options.h"

@@ -2,7 +2,7 @@
 #include "kernel_tree.h"
 #include "text.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
 /* One value, the first of a list with the list's name. */
 static void add_value(ct__text *t, const kernel_node *n, int i, const char *separator)

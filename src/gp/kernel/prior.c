@@ -1,8 +1,6 @@
 /* Checking and setting a parameter; log densities of priors and their slopes. */
 #include "prior.h"
 
-#define PI 3.14159265358979323846264338327950
-
 void ct__param_set(ct_param *p, const ct_param *from)
 {
     bool moved = p->value != from->value;
@@ -54,7 +52,7 @@ double ct__prior_log_density(const ct_prior *p, double v, double *slope)
     case CT_PRIOR_HALF_CAUCHY: /* 2 / (π a (1 + v²/a²)) */
         t = v / a;
         *slope = -2 * t / (a * (1 + t * t));
-        return log(2 / (PI * a)) - log1p(t * t);
+        return log(2 / (CT__PI * a)) - log1p(t * t);
     case CT_PRIOR_SOFT_LOWER: /* exp(-t²/2), t = min(log(v / a) / b, 0) */
         t = fmin(log(v / a) / b, 0);
         *slope = -t / (b * v);

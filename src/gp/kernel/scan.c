@@ -1,9 +1,9 @@
 #include "scan.h"
 
-#include <cotangent/io.h>
+#include <cotangent/gp/number.h>
 
-#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prior.h"
@@ -57,22 +57,18 @@ const char *ct__scan_name(ct__scan *p, char word[32])
     return start;
 }
 
+static const char *behind_digits(const char *text) { return text + strspn(text, "0123456789"); }
+
 int ct__scan_integer(ct__scan *p, int limit, const char *what)
 {
     const char *start = ct__scan_space(p);
-    int64_t value = 0;
-    while (ct__is_digit(*p->at)) {
-        if (value <= INT_MAX) value = 10 * value + (*p->at - '0');
-        p->at++;
-    }
-    if (p->at == start)
-        ct__scan_fail(p, CT_EFORMAT, start, "expected %s, a whole number", what);
-    else if (value > limit)
-        ct__scan_fail(p, CT_EFORMAT, start, "%s is at most %d", what, limit);
+    p->at = behind_digits(start);
+    const long long value =
+        p->at > start ? strtoll(start, NULL, 10) : -1; /* the largest one if it is larger */
+    if (value < 0) ct__scan_fail(p, CT_EFORMAT, start, "expected %s, a whole number", what);
+    if (value > limit) ct__scan_fail(p, CT_EFORMAT, start, "%s is at most %d", what, limit);
     return p->status ? 0 : (int)value;
 }
-
-static const char *behind_digits(const char *text) { return text + strspn(text, "0123456789"); }
 
 /* Reads digits [. digits] [e [+-] digits]; returns the end, or `text` if there is no number. A number of more
  * than 200 characters gives NaN. */

@@ -2,6 +2,7 @@
 #ifndef CT_GP_SCAN_H
 #define CT_GP_SCAN_H
 
+#include "gp/table/letters.h"
 #include "kernel_tree.h"
 
 typedef struct ct__scan {
@@ -14,9 +15,6 @@ typedef struct ct__scan {
     const char *place;
     char what[256];
 } ct__scan;
-
-/* Whether c is one of "0" to "9", in every locale. */
-static inline bool ct__is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Keeps the first error. */
 void ct__scan_fail(ct__scan *p, ct_status status, const char *place, const char *format, ...) CT_PRINTF(4, 5);

@@ -45,21 +45,26 @@ static ct_status find(const ct_gp *gp, int64_t column, bool seasons, ct_season s
 /* Starts each period of the column that has no start or bound at a season that no other period has. The lower
  * bound of one without is what the rows can resolve: a shorter period would be an alias. A start or an upper
  * bound below that is left as it is. */
-static ct_status begin(ct_gp *gp, int64_t column, bool seasons)
+static ct_status begin(ct_gp *gp, int64_t column)
 {
+    ct_param *period[CT__KERNEL_MAX_NODES];
     ct_season season[CT_SEASONS];
     bool taken[CT_SEASONS] = { false };
-    int count = 0;
+    int periods = 0, open = 0, unset = 0, count = 0;
     double shortest = 0;
-    const ct_status s = find(gp, column, seasons, season, &count, &shortest);
-    for (int64_t i = 0; i < gp->params.n_kernel && count; i++) {
-        const ct_param *p = &gp->params.param[i];
-        for (int k = 0; k < count && is_period(gp, i, column) && is_set(p); k++)
-            taken[k] = taken[k] || fabs(log(p->value / season[k].period)) < log(CT__SEASONS_APART);
+    for (int64_t i = 0; i < gp->params.n_kernel; i++)
+        if (is_period(gp, i, column)) period[periods++] = &gp->params.param[i];
+    for (int i = 0; i < periods; i++) {
+        open += is_open(period[i]);
+        unset += !is_set(period[i]);
     }
-    for (int64_t i = 0, k = 0; i < gp->params.n_kernel; i++) {
-        ct_param *p = &gp->params.param[i];
-        if (!is_period(gp, i, column) || !is_open(p)) continue;
+    const ct_status s = open ? find(gp, column, unset > 0, season, &count, &shortest) : CT_OK;
+    for (int i = 0; i < periods; i++)
+        for (int k = 0; k < count && is_set(period[i]); k++)
+            taken[k] = taken[k] || fabs(log(period[i]->value / season[k].period)) < log(CT__SEASONS_APART);
+    for (int i = 0, k = 0; i < periods; i++) {
+        ct_param *p = period[i];
+        if (!is_open(p)) continue;
         while (k < count && taken[k]) k++;
         if (!is_set(p) && k < count) p->value = season[k++].period;
         if (shortest > fmin(p->start_given ? p->value : INFINITY, p->upper)) continue;
@@ -71,14 +76,6 @@ static ct_status begin(ct_gp *gp, int64_t column, bool seasons)
 ct_status ct__gp_begin_periods(ct_gp *gp)
 {
     ct_status s = CT_OK;
-    for (int64_t j = 0; j < gp->rows.d && !s; j++) {
-        bool any = false, seasons = false;
-        for (int64_t i = 0; i < gp->params.n_kernel; i++) {
-            const ct_param *p = &gp->params.param[i];
-            any = any || (is_period(gp, i, j) && is_open(p));
-            seasons = seasons || (is_period(gp, i, j) && !is_set(p));
-        }
-        if (any) s = begin(gp, j, seasons);
-    }
+    for (int64_t j = 0; j < gp->rows.d && !s; j++) s = begin(gp, j);
     return s;
 }

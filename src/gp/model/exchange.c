@@ -64,16 +64,15 @@ ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
     ct_tensor *points = ct__table(gp->device, gp->rows.dtype, Xs, ct_shape2(m, d), "Xs",
                                   (ct__units){ .shift = gp->rows.shift, .scale = gp->rows.scale });
     if (!gp->lens || !points) return points;
-    double *x = ct__gp_doubles(points),
-           *with = x ? ct__gp_alloc(gp->device, (uint64_t)(m * all), sizeof *x) : NULL;
-    for (int64_t i = 0; i < m && with; i++) {
-        memcpy(with + i * all, x + i * d, (size_t)d * sizeof *x);
-        with[i * all + d] = (double)gp->lens->code;
+    double *x = ct__gp_alloc(gp->device, (uint64_t)(m * all), sizeof *x);
+    const bool read = x && !ct__gp_read(points, x);
+    for (int64_t i = m; i-- > 0 && read;) {
+        memmove(x + i * all, x + i * d, (size_t)d * sizeof *x);
+        x[i * all + d] = (double)gp->lens->code;
     }
     ct_release(points);
-    points = ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(m, all), with);
+    points = read ? ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(m, all), x) : NULL;
     free(x);
-    free(with);
     return points;
 }
 

@@ -17,7 +17,8 @@ ct_status ct__gp_check_results(ct_gp *gp, const double *host, const ct_tensor *o
 /* The points Xs (m, ct__gp_cols), in the units of the data, as the model's (m, d): standardised and, of a
  * joint model, with the output's code. */
 ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs);
-/* Writes host numbers, in a communicator those of process 0, to out, whatever its dtype, shape and strides. */
+/* Writes host numbers, in a communicator those of process 0, to out, whatever its dtype, shape and strides.
+ * */
 ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out);
 /* Reads a value of gp's tape as doubles; `what` names it in the message if the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);

@@ -13,6 +13,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                     const ct_gp_options *options)
 {
     ct_gp *gp = ct__gp_alloc(device, 1, sizeof *gp);
+    const ct_column *of_noise = options->noise_column;
     if (!gp) {
         ct_kernel_free(kernel);
         return NULL;
@@ -27,14 +28,16 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                              .shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->rows.shift),
                              .column = ct__columns_copy(device, options, d) },
                    .target = { .transform.kind = options->transform, .scale = 1, .spread = 1 },
-                   .noise.kind = options->noise,
+                   .noise = { .kind = options->noise,
+                              .column = of_noise ? ct__columns_copy(device,
+                                                                    &(ct_gp_options){ .output = of_noise }, 0)
+                                                 : NULL },
                    .mean.kind = options->mean,
                    .params = { .noise_at = -1, .mean_at = -1 } };
     gp->options.noise_variances = gp->options.noise_levels = NULL;
     gp->options.basis = NULL;
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->rows.shift || !gp->rows.column ||
-        ct__noise_set_column(&gp->noise, device, options->noise_column)) {
+    if (!gp->tape || !gp->rows.shift || !gp->rows.column || !gp->noise.column != !of_noise) {
         ct_gp_free(gp);
         return NULL;
     }
@@ -57,7 +60,8 @@ void ct_gp_free(ct_gp *gp)
 {
     if (!gp) return;
     ct__gp_drop_rows(gp);
-    ct__noise_free(&gp->noise);
+    free(gp->noise.level);
+    ct__columns_free(gp->noise.column, 1);
     ct__columns_free(gp->rows.column, gp->rows.d + 1);
     free(gp->rows.shift);
     free(gp->lens);

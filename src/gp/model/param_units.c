@@ -120,18 +120,13 @@ void ct__gp_first_values(ct_gp *gp)
  * e¹⁰. */
 static void any_limits(const ct_gp *gp, int64_t i, double *least, double *most)
 {
-    const double spread = 2 * log(gp->target.spread / gp->target.scale),
-                 most_slope = 10 * typical(gp, i) / ct__gp_unit(gp, i);
-    if (!of_log_noise(gp, i)) {
-        *most = i < gp->params.n_kernel ? 1e2 : INFINITY;
-        *least = -*most;
-    } else if (i == gp->params.noise_at) {
-        *least = spread + log(gp->rows.dtype == CT_F32 ? 1e-5 : 1e-6);
-        *most = spread + log(1e2);
-    } else {
-        *least = -most_slope;
-        *most = most_slope;
-    }
+    const bool log_noise = of_log_noise(gp, i);
+    *most = log_noise ? 10 * typical(gp, i) / ct__gp_unit(gp, i) : i < gp->params.n_kernel ? 1e2 : INFINITY;
+    *least = -*most;
+    if (!log_noise || i > gp->params.noise_at) return;
+    const double spread = 2 * log(gp->target.spread / gp->target.scale);
+    *least = spread + log(gp->rows.dtype == CT_F32 ? 1e-5 : 1e-6);
+    *most = spread + log(1e2);
 }
 
 /* Limits in z for a positive parameter. */

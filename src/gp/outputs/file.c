@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/data/columns.h"
 #include "gp/data/numbers.h"
 #include "gp/file/archive.h"
 #include "gp/file/columns_record.h"
@@ -56,9 +55,6 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct_status status = CT_OK;
     for (int64_t j = 0; j < (o->whole ? 1 : o->p) && !bare && !status; j++)
         status = ct__gp_factorise(o->whole ? o->whole : o->model[j]);
-    if (!status && ct__columns_longest(o->column, o->p) > CT__STREAM_TEXT)
-        status = ct_device_fail(o->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", path,
-                                CT__STREAM_TEXT);
     if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
     if (!status) status = ct__archive_begin(&s);
     if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
@@ -75,7 +71,7 @@ static ct_outputs *read_head(ct__stream *s)
     head(s, &kind, &p);
     if (s->bad) return NULL;
     ct_outputs *o = ct__outputs_blank(s->device, kind, p, 0, NULL);
-    if (!o) ct__stream_lacks_memory(s);
+    if (!o) ct__stream_check(s, CT_ENOMEM);
     for (int64_t j = 0; j < p && !s->bad; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
     return o;
 }
@@ -120,7 +116,7 @@ static void restore_whole(ct__stream *s, ct_outputs *o)
     const bool shared = o->kind == CT_OUTPUTS_SHARED;
     s->bad |= shared != (Y != NULL) || (shared && ct_tensor_dim(Y, 1) != o->p);
     double *level = shared || s->bad ? NULL : ct__gp_doubles(w->noise.given);
-    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_lacks_memory(s);
+    if (!shared && !s->bad && (!level || ct__joint_find_grid(w))) ct__stream_check(s, CT_ENOMEM);
     ct__likelihood_take(w, shared ? CT__SHARED_OUTPUTS : CT__JOINT_OUTPUTS);
     for (int64_t i = 0; i < w->rows.n && level; i++) rows[(int64_t)level[i]]++;
     for (int64_t j = 0; j < o->p && !s->bad; j++) {

@@ -92,7 +92,7 @@ ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_
 ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes)
 {
     if (!bytes) return ct__fail(device, CT_EINVAL, "ct_bytes_load: the pointer to the bytes is NULL");
-    return ct__file_read(device, path, 0, bytes);
+    return ct__file_read(device, path, device ? device->memory.limit : 0, bytes);
 }
 
 void ct_bytes_free(ct_device *device, ct_bytes *bytes)

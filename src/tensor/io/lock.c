@@ -86,7 +86,7 @@ ct_file_lock *ct_file_lock_take(ct_device *device, const char *path)
         ct__path_refused(device, path, "it cannot be locked: ", error);
         return NULL;
     }
-    ct__device_retain(device);
+    ct_device_retain(device);
     return device->locks = lock;
 }
 

@@ -354,6 +354,55 @@ static void what_is_no_model_is_refused(void **state)
 
 /* A child that saves again and again is killed at some moment: the file at the path is always a whole model.
  */
+/* 56 profiles, each with a list of 4096 columns. */
+static void a_text_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 4096, PROFILES = 56 };
+    int dims[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) dims[i] = i;
+    ct_kernel *one = ct_kernel_active(ct_kernel_rbf(), dims, COLUMNS), *k = ct_kernel_copy(one);
+    for (int i = 1; i < PROFILES; i++) k = ct_kernel_sum(k, ct_kernel_copy(one));
+    ct_tensor *X = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(3, COLUMNS), 1, 0), device),
+              *y = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(3), 2, 0), device);
+    ct_gp *gp = ct_gp_new(X, y, k, NULL);
+    assert_gp(gp, device);
+    const ct_gp_save_options bare = { .no_factor = true };
+    remove(path);
+    assert_failed(ct_gp_save_with(gp, path, &bare), device, CT_EINVAL, "a text of ");
+    assert_true(access(path, F_OK) != 0);
+    ct_gp_free(gp);
+    ct_kernel_free(one);
+    ct_release(X);
+    ct_release(y);
+}
+
+/* A full device is noticed within the long name, before the kind of its column. */
+static void a_save_that_fails_leaves_the_model(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK)) skip();
+    enum { LENGTH = 300000 };
+    char *name = malloc(LENGTH + 1);
+    assert_non_null(name);
+    memset(name, 'n', LENGTH);
+    name[LENGTH] = 0;
+    const char *const levels[] = { "a", "b" };
+    const ct_column inputs[] = { { name, CT_COLUMN_CATEGORY, levels, 2 }, { .name = "x" } };
+    gp_data s = gp_data_new(device, CT_F64, 12, 2);
+    ct_gp *gp = gp_of(&s, "rbf(dims=1) + category(dims=0)", &(ct_gp_options){ .inputs = inputs });
+    assert_status(ct_gp_save(gp, "/dev/full"), CT_EIO, "");
+    assert_int_equal(ct_gp_input(gp, 0)->kind, CT_COLUMN_CATEGORY);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_gp *back = ct_gp_load(device, path);
+    assert_gp(back, device);
+    assert_same_predictions(gp, back, s.X);
+    ct_gp_free(back);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+    free(name);
+}
+
 static void a_kill_leaves_a_whole_file(void **state)
 {
     (void)state;
@@ -389,6 +438,8 @@ int main(void)
         cmocka_unit_test(forged_files_do_no_harm),
         cmocka_unit_test(forged_numbers_are_refused),
         cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(a_text_that_is_too_long_is_refused),
+        cmocka_unit_test(a_save_that_fails_leaves_the_model),
         cmocka_unit_test(a_kill_leaves_a_whole_file),
         cmocka_unit_test(records_out_of_place_are_refused),
         cmocka_unit_test(files_of_development_versions_are_refused),

@@ -1,0 +1,30 @@
+/* A table that was read from text. */
+#ifndef CT_GP_TABLE_TABLE_H
+#define CT_GP_TABLE_TABLE_H
+
+#include <cotangent/gp/csv.h>
+
+enum { CT__NOTES = 8, CT__NOTE = 320 };
+/* Further bits of a column's form (csv_number.h). */
+enum { CT__UNNAMED = 8, CT__TEXT = 16 };
+
+struct ct_table {
+    ct_device *device;
+    int64_t rows, cols;
+    double *values;     /* (rows, cols) */
+    int64_t *lines;     /* (rows) */
+    const char **texts; /* (rows, cols) of `text`, or NULL */
+    char *text;
+    size_t text_used;
+    ct_column *columns;   /* (cols), in one block with their names and the forms */
+    unsigned char *forms; /* (cols): how its numbers are written, CT__UNNAMED, CT__TEXT */
+    size_t columns_bytes; /* without the levels, which are blocks of their own */
+    bool header;
+    int n_notes;
+    char notes[CT__NOTES][CT__NOTE];
+};
+
+/* A note on the table, unless there are CT__NOTES already. */
+void ct__csv_note(ct_table *t, const char *format, ...) CT_PRINTF(2, 3);
+
+#endif
