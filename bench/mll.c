@@ -197,7 +197,7 @@ static int64_t largest(const bench *b)
 {
     const double most = 0.95 * (double)ct_memory(b->dev).limit;
     int64_t n = 1000;
-    while ((double)ct_gp_bytes_needed(n + 1000, MOST_COLUMNS, CT_F64, true) <= most) n += 1000;
+    while ((double)ct_gp_bytes_needed(b->dev, n + 1000, MOST_COLUMNS, CT_F64, true) <= most) n += 1000;
     return n;
 }
 

@@ -74,8 +74,8 @@ CT_API ct_status ct_device_fail(ct_device *device, ct_status status, const char 
  * next call, or to NULL if no such file exists. An argument of NULL gives NULL. */
 CT_API void *ct_module_load(const char *file, bool global, char *path, size_t size, const char **reason);
 
-/* One line for a log: name, threads, BLAS and its core, memory. A remark follows if the BLAS core does not
- * use all instructions of the CPU. Owned by the device. */
+/* One line for a log: name, threads, the microarchitecture that it is tuned for, BLAS and its core, memory. A
+ * remark follows if the BLAS core does not use all instructions of the CPU. Owned by the device. */
 CT_API const char *ct_device_description(const ct_device *device);
 
 /* The device's name: "cpu", "cuda:0". Owned by the device. */

@@ -219,6 +219,9 @@ CT_API void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view 
  * format for Cholesky's algorithm"] */
 CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
                                  ct_view C22, ct_view z, ct_view diagonal);
+/* The bytes that it needs besides its arguments, for n rows and one column of z. UINT64_MAX if the device has
+ * failed to open, or dtype is neither f64 nor f32. */
+CT_API uint64_t ct_prim_sweep_bytes(const ct_device *device, ct_dtype dtype, int64_t n);
 /* For each member of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n), computes
  *     alpha = C⁻¹ r (..., n),  diagonal (..., n) of L,  with L Lᵀ = C = k(X, X) + diag(noise)
  * and, unless both outputs are no views, the gradients for C_bar = ½ (C⁻¹ - alpha alphaᵀ):

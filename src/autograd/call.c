@@ -116,9 +116,9 @@ ct_tensor *ct_tensor_of(ct_call *c, ct_view v)
 
 ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
 {
-    const int room = (int)(sizeof c->scratch / sizeof *c->scratch);
+    const int most = (int)(sizeof c->scratch / sizeof *c->scratch);
     if (c->status ||
-        !ct_require(c, c->n_scratch < room, CT_EINVAL, "more than %d scratch tensors in one call", room))
+        !ct_require(c, c->n_scratch < most, CT_EINVAL, "more than %d scratch tensors in one call", most))
         return ct_no_view();
     ct_tensor *t = ct__empty(c->tape->device, dtype, &shape);
     if (!t) {

@@ -201,6 +201,9 @@ void ct__describe(const ct_call *c, char *buffer, size_t size);
 /* Takes a backend's status: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
 /* Where a factorisation notes its failure. */
+/* Whether the values that the rule of the call at node i may read are still those that were recorded; if not,
+ * the tape fails. */
+bool ct__values_stand(ct_tape *tape, uint32_t i);
 ct_failure *ct__call_failure(ct_call *c);
 /* Sets the message if a factorisation has failed in this call, because the tape outlives the call. If an
  * asynchronous device may report a failure later, keeps what the message will need. */

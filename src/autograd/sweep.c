@@ -47,48 +47,12 @@ static void mark_wanted(ct__sweep *s)
     }
 }
 
-static bool is_written(const ct_node *node)
-{
-    return node->value && node->version != node->value->view.storage->version;
-}
-
-static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k, uint32_t value)
-{
-    const ct_node *node = &tape->node[value];
-    const char *kind = node->flags & NODE_LEAF ? "leaf" : "constant";
-    ct_tape_fail(tape, CT_ESTALE,
-                 "op #%u %s: %s %d (#%u %s) was written to after it was recorded: write before ct_leaf and "
-                 "ct_constant, or after the sweep",
-                 call, tape->node[call].op->name, role, k, value, node->op ? node->op->name : kind);
-    return false;
-}
-
-/* Whether the values that the rule of the call at node i may read are still those that were recorded. */
-static bool values_stand(ct_tape *tape, uint32_t i)
-{
-    const ct_node *node = &tape->node[i];
-    for (int k = 0; k < node->n_out; k++)
-        if (tape->node[i + (uint32_t)k].flags & NODE_FREED) {
-            ct_tape_fail(tape, CT_ESTALE,
-                         "op #%u %s was swept before and its values are freed: sweep once from the sum of "
-                         "the outputs, or "
-                         "use ct_grad with CT_GRAD_KEEP",
-                         i, node->op->name);
-            return false;
-        }
-    for (int k = 0; k < node->n_in; k++)
-        if (is_written(&tape->node[node->in[k]])) return refuse_written(tape, i, "input", k, node->in[k]);
-    for (int k = 0; k < node->n_out; k++)
-        if (is_written(&node[k])) return refuse_written(tape, i, "output", k, i + (uint32_t)k);
-    return true;
-}
-
 /* Runs the rule of the call whose output 0 is node i. */
 static void run_rule(ct__sweep *s, uint32_t i)
 {
     ct_tape *tape = s->tape;
     const ct_node *node = &tape->node[i];
-    if (!values_stand(tape, i)) return;
+    if (!ct__values_stand(tape, i)) return;
     ct_vjp g;
     g.s = s;
     g.tape = tape;

@@ -21,13 +21,13 @@ void *ct__arena_grow(ct_tape *tape, size_t bytes)
     ct_arena *a = &tape->arena;
     ct_chunk **next = a->current ? &a->current->next : &a->first;
     if (!*next || (*next)->bytes < bytes) {
-        size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        ct_chunk *c = ct__host_alloc(tape->device, sizeof *c + room);
+        size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        ct_chunk *c = ct__host_alloc(tape->device, sizeof *c + size);
         if (!c) {
             ct__tape_fail_device(tape, "the tape");
             return NULL;
         }
-        *c = (ct_chunk){ .next = *next, .bytes = room };
+        *c = (ct_chunk){ .next = *next, .bytes = size };
         *next = c;
     }
     a->current = *next;

@@ -44,17 +44,17 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* op(v): v or, in *room, its transpose. Only the existing dimensions are copied, because copying the whole
+/* op(v): v or, in *copy, its transpose. Only the existing dimensions are copied, because copying the whole
  * struct slows a small product measurably. */
-static const ct_view *op_of(const ct_view *v, bool transpose, ct_view *room)
+static const ct_view *op_of(const ct_view *v, bool transpose, ct_view *copy)
 {
     if (!transpose) return v;
     int row = v->ndim - 2, col = v->ndim - 1;
-    room->storage = v->storage, room->data = v->data, room->dtype = v->dtype, room->ndim = v->ndim;
-    for (int i = 0; i < row; i++) room->dim[i] = v->dim[i], room->stride[i] = v->stride[i];
-    room->dim[row] = v->dim[col], room->stride[row] = v->stride[col];
-    room->dim[col] = v->dim[row], room->stride[col] = v->stride[row];
-    return room;
+    copy->storage = v->storage, copy->data = v->data, copy->dtype = v->dtype, copy->ndim = v->ndim;
+    for (int i = 0; i < row; i++) copy->dim[i] = v->dim[i], copy->stride[i] = v->stride[i];
+    copy->dim[row] = v->dim[col], copy->stride[row] = v->stride[col];
+    copy->dim[col] = v->dim[row], copy->stride[col] = v->stride[row];
+    return copy;
 }
 
 static void forward(ct_call *c)

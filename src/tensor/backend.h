@@ -67,6 +67,9 @@ typedef struct ct_backend {
     /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
     ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out);
 
+    /* the bytes that ct_prim_sweep_blocks needs besides its arguments, for n rows and one column of z */
+    uint64_t (*sweep_bytes)(const ct_device *dev, ct_dtype dtype, int64_t n);
+
     /* Optional: what a backend can compute in one pass; else NULL. */
 
     /* C = A B + D, with D of C's shape */

@@ -49,7 +49,8 @@ struct ct_device {
     ct_allocator allocator;
     ct_log_fn log;
     void *log_context;
-    int threads, isa; /* isa: of the CPU backend, a ct__isa */
+    int threads, isa;                /* isa: of the CPU backend, a ct__isa */
+    const struct ct__tuning *tuning; /* of the CPU backend */
     struct ct__pace {
         double wall, cpu, alone_until; /* seconds; see cpu/team.h */
     } pace;
@@ -89,6 +90,16 @@ ct_device *ct__lane(ct_device *device, int64_t k);
 /* Ends the use of the lanes. The device's peak then includes theirs. */
 void ct__lanes_end(ct_device *device);
 
+/* -- host.c ---------------------------------------------------------------------------------------------- */
+
+/* Host memory for the library's own structs, from the device's allocator, not pooled. */
+void *ct__host_alloc(ct_device *device, size_t bytes);
+void ct__host_free(ct_device *device, void *pointer, size_t bytes);
+/* Reallocates `block` from *capacity to at least `wanted` elements of `size` bytes and copies the first
+ * `used`. NULL, with block unchanged, if memory is exhausted. */
+void *ct__host_grow(ct_device *device, void *block, size_t *capacity, size_t used, size_t wanted,
+                    size_t size);
+
 /* -- pool.c: memory -------------------------------------------------------------------------------------- */
 
 /* A block of at least *bytes of device memory, counted in ct_memory. Sets *bytes to its true size; 0 bytes
@@ -105,13 +116,6 @@ static inline ct__pool *ct__pool_now(const ct_device *device)
 ct__pool *ct__pool_new(ct_device *device);
 /* Frees the pool of a step; tensors in it stay valid. */
 void ct__pool_free(ct_device *device, ct__pool *pool);
-/* Host memory for the library's own structs, from the device's allocator, not pooled. */
-void *ct__host_alloc(ct_device *device, size_t bytes);
-void ct__host_free(ct_device *device, void *pointer, size_t bytes);
-/* Reallocates `block` from *capacity to at least `wanted` elements of `size` bytes and copies the first
- * `used`. NULL, with block unchanged, if memory is exhausted. */
-void *ct__host_grow(ct_device *device, void *block, size_t *capacity, size_t used, size_t wanted,
-                    size_t size);
 /* Counts `bytes` of tensor storage as held. */
 static inline void ct__account(ct_device *device, size_t bytes)
 {

@@ -45,30 +45,6 @@ static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to *
 
 /* -- host structs ---------------------------------------------------------------------------------------- */
 
-void *ct__host_alloc(ct_device *dev, size_t bytes)
-{
-    const size_t rounded = round_up(bytes ? bytes : 1, CT__ALIGNMENT);
-    const bool sane = bytes <= SIZE_MAX / 2;
-    void *p = sane ? dev->allocator.alloc(dev->allocator.context, rounded, CT__ALIGNMENT) : NULL;
-    if (!p) ct__fail(dev, CT_ENOMEM, "out of memory: %zu bytes of host memory were asked for", bytes);
-    return p;
-}
-
-void ct__host_free(ct_device *dev, void *p, size_t bytes)
-{
-    if (p) dev->allocator.release(dev->allocator.context, p, round_up(bytes ? bytes : 1, CT__ALIGNMENT));
-}
-
-void *ct__host_grow(ct_device *dev, void *block, size_t *capacity, size_t used, size_t wanted, size_t size)
-{
-    void *grown = ct__host_alloc(dev, wanted * size);
-    if (!grown) return NULL;
-    if (used) memcpy(grown, block, used * size);
-    ct__host_free(dev, block, *capacity * size);
-    *capacity = wanted;
-    return grown;
-}
-
 /* Divides a new slab into free blocks of the list's size and returns the first. */
 void *ct__struct_refill(ct_device *dev, size_t list)
 {

@@ -376,7 +376,7 @@ void *cudasim::shared_memory(const void *key, size_t bytes)
     return to;
 }
 
-void *cudasim::shared_room() { return shared_memory(&sim::asked, sim::asked); }
+void *cudasim::shared_dynamic() { return shared_memory(&sim::asked, sim::asked); }
 
 void cudasim::check_block(int threads)
 {

@@ -157,9 +157,9 @@ static __global__ void too_much(int *p)
     p[0] = first[0] + second[0];
 }
 
-static __global__ void in_the_room(int *p, int at)
+static __global__ void in_shared_memory(int *p, int at)
 {
-    CT__SHARED_ROOM(shared);
+    CT__SHARED_DYNAMIC(shared);
     shared[at] = 1;
     p[0] = shared[at];
 }
@@ -175,11 +175,12 @@ static void shared_memory(void **)
          (CT__LAUNCH_BLOCK(behind, 1, 1, s, device, 5), cudaStreamSynchronize(s)));
     DIES("49156 bytes of shared memory",
          (CT__LAUNCH_BLOCK(too_much, 1, 1, s, device), cudaStreamSynchronize(s)));
-    assert_cuda(CT__LAUNCH_ROOM(in_the_room, 3, 4, 64, s, device, 63));
+    assert_cuda(CT__LAUNCH_SHARED(in_shared_memory, 3, 4, 64, s, device, 63));
     EXPECT("", cudaStreamSynchronize(s));
     DIES("wrote behind a shared variable of 64 bytes, at byte 64",
-         (CT__LAUNCH_ROOM(in_the_room, 1, 1, 64, s, device, 64), cudaStreamSynchronize(s)));
-    assert_int_equal(CT__LAUNCH_ROOM(in_the_room, 1, 1, 48 * 1024 + 1, s, device, 0), cudaErrorInvalidValue);
+         (CT__LAUNCH_SHARED(in_shared_memory, 1, 1, 64, s, device, 64), cudaStreamSynchronize(s)));
+    assert_int_equal(CT__LAUNCH_SHARED(in_shared_memory, 1, 1, 48 * 1024 + 1, s, device, 0),
+                     cudaErrorInvalidValue);
 }
 
 static __global__ void half_of_them(int *p)

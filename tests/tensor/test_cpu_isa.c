@@ -97,6 +97,38 @@ static void what_was_asked_for(void **state)
     ct_device_close(device);
 }
 
+/* A device is tuned for its processor, and for an unknown one by its instruction set. */
+static void tuned_for_the_processor(void **state)
+{
+    (void)state;
+    enum { AMD = 1, INTEL = 2, ARM = 0x41, OTHER = 0 };
+    static const struct {
+        ct__processor processor;
+        int isa;
+        const char *name;
+    } known[] = {
+        { { AMD, 0x19, 0x01 }, CT__ISA_AVX2, "Zen 3" },
+        { { AMD, 0x19, 0x11 }, CT__ISA_AVX512, "Zen 4" },
+        { { AMD, 0x1a, 0x02 }, CT__ISA_AVX512, "Zen 5" },
+        { { INTEL, 6, 0x6a }, CT__ISA_AVX512, "Ice Lake" },
+        { { INTEL, 6, 0x8f }, CT__ISA_AVX512, "Sapphire Rapids" },
+        { { INTEL, 6, 0x55 }, CT__ISA_AVX512, "any CPU with AVX-512" },
+        { { INTEL, 6, 0x8f }, CT__ISA_AVX2, "any CPU with AVX2" },
+        { { ARM, 0, 0xd40 }, CT__ISA_BASE, "Neoverse" },
+        { { OTHER, 0, 0 }, CT__ISA_BASE, "any CPU" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_string_equal(ct__tuning_of(known[i].processor, known[i].isa)->name, known[i].name);
+    ct_device *device = ct_device_open("cpu");
+    const ct__tuning *own = ct__tuning_of(ct__this_processor(), device->isa);
+    assert_ptr_equal(device->tuning, own);
+    assert_int_equal(own->isa, device->isa);
+    char text[64];
+    snprintf(text, sizeof text, "tuned for %s,", own->name);
+    assert_non_null(strstr(ct_device_description(device), text));
+    ct_device_close(device);
+}
+
 static ct_device *device_of(int isa)
 {
     ct_device *device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 });
@@ -296,9 +328,13 @@ static void the_choice_does_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_asked_for), cmocka_unit_test(right_to_an_ulp),
-        cmocka_unit_test(derivatives),        cmocka_unit_test(subtraction),
-        cmocka_unit_test(ends_of_the_range),  cmocka_unit_test(the_choice_does_not_matter),
+        cmocka_unit_test(what_was_asked_for),
+        cmocka_unit_test(tuned_for_the_processor),
+        cmocka_unit_test(right_to_an_ulp),
+        cmocka_unit_test(derivatives),
+        cmocka_unit_test(subtraction),
+        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(the_choice_does_not_matter),
     };
     return cmocka_run_group_tests_name("cpu_isa", tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ static void the_device_describes_itself(void **state)
     const char *text = ct_device_description(dev);
     assert_string_equal(ct_device_name(dev), "cpu");
     assert_non_null(strstr(text, "cpu: "));
-    assert_non_null(strstr(text, ", 2 threads, OpenBLAS "));
+    assert_non_null(strstr(text, ", 2 threads, tuned for "));
     assert_non_null(strstr(text, " GiB"));
     assert_true(ct_memory(dev).limit > 1 << 20);
     ct_device_close(dev);

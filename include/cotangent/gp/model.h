@@ -123,12 +123,14 @@ CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
 
-/* The most bytes that a model of n points in d dimensions holds at once, including its data: during a fit by
- * the likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with
- * fitting = false, during prediction. It never falls as n grows. UINT64_MAX if it overflows, or if dtype is
- * neither f64 nor f32. A fit stores the covariance of up to 600 points as a square, which is faster, and of
- * more as a triangle. As long as the triangle is smaller than that square, the square counts. */
-CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
+/* The most bytes that a model of n points in d dimensions holds at once on a device, including its data:
+ * during a fit by the likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or,
+ * with fitting = false, during prediction. It never falls as n grows. UINT64_MAX if it overflows, if the
+ * device has failed to open, or if dtype is neither f64 nor f32. A fit stores the covariance of up to 600
+ * points as a square, which is faster, and of more as a triangle. As long as the triangle is smaller than
+ * that square, the square counts. */
+CT_API uint64_t ct_gp_bytes_needed(const ct_device *device, int64_t n, int64_t d, ct_dtype dtype,
+                                   bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */

@@ -7,58 +7,12 @@
  *                 it is right at x
  * Differences are central, extrapolated to step 0 (difference.c). */
 #include "compare.h"
+#include "direction.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0, correction = 0; /* Kahan */
-    for (int64_t i = 0; i < n; i++) {
-        double term = a[i] * b[i] - correction, next = sum + term;
-        correction = (next - sum) - term;
-        sum = next;
-    }
-    return sum;
-}
-
-static double dot_abs(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += fabs(a[i] * b[i]);
-    return sum;
-}
-
-/* The element at row j, column i of a stack of n×n matrices, for the one at row i, column j. */
-static int64_t mirror_of(int64_t at, int64_t n) { return at + (at % n - at / n % n) * (n - 1); }
-
-/* Standard normal draws. */
-static void normal(ct__check *k, uint64_t stream, double *out, int64_t n)
-{
-    ct_tensor *t =
-        ct_rand_normal(k->device, CT_F64, ct_shape1(n), k->options.seed, ((uint64_t)1 << 32) + stream);
-    if (!t || ct_read(t, out, (size_t)n * sizeof *out) != CT_OK) ct__check_fail(k, ct_last_status(k->device));
-    ct_release(t);
-}
-
-/* A direction along input `which` (-1: along all), in units of each input's scale; symmetric if the input
- * is. */
-static void direction(ct__check *k, int which, uint64_t stream, double *out)
-{
-    normal(k, stream, out, k->N);
-    for (int i = 0; i < k->n; i++) {
-        double *d = out + k->offset[i], factor = which < 0 || which == i ? k->scale[i] : 0;
-        for (int64_t e = 0; e < k->count[i]; e++) d[e] *= factor;
-        if (!(k->symmetric >> i & 1)) continue;
-        int64_t n = ct_tensor_dim(k->in[i], -1);
-        for (int64_t e = 0; e < k->count[i]; e++) {
-            const int64_t mirror = mirror_of(e, n);
-            if (mirror < e) d[e] = d[mirror] = 0.5 * (d[e] + d[mirror]);
-        }
-    }
-}
 
 /* The rounding error of a ladder's difference of numbers of this size. */
 static double noise(const ct__check *k, double size) { return 2048 * k->eps * size; }
@@ -84,7 +38,7 @@ static void check_entries(ct__check *k, ct__report *r, double tolerance, const c
     for (int64_t at = 0; at < k->count[i]; at++) largest = fmax(largest, fabs(b[at]));
     ct__worst w = ct__nothing_compared();
     for (int64_t at = 0; at < k->count[i]; at++)
-        ct__compare(&w, a[at], b[reference ? at : mirror_of(at, n)], largest, tolerance, floor, at);
+        ct__compare(&w, a[at], b[reference ? at : ct__mirror_of(at, n)], largest, tolerance, floor, at);
     char where[96];
     ct__conclude(r, &w, tolerance, what, ct__place(k->shape[i], w.at, where, sizeof where));
 }
@@ -107,7 +61,7 @@ static bool objective(ct__check *k, double t, double *value, void *context)
 {
     ct__point *p = context;
     if (!outputs(k, t, p->moved_y, p)) return false;
-    *value = dot(p->c, p->moved_y, k->M);
+    *value = ct__dot_of(p->c, p->moved_y, k->M);
     return true;
 }
 
@@ -117,7 +71,7 @@ static bool gradient_objective(ct__check *k, double t, double *value, void *cont
     step_along(k->x, p->along, t, p->moved_x, k->N);
     step_along(p->c, p->cotangent_along, t, p->moved_c, k->M);
     if (!ct__check_gradient(k, p->moved_x, p->moved_c, p->bar)) return false;
-    *value = dot(p->v, p->bar, k->N);
+    *value = ct__dot_of(p->v, p->bar, k->N);
     return true;
 }
 
@@ -130,18 +84,19 @@ static bool check_slope(ct__check *k, ct__report *r, double tolerance, const cha
 {
     ct__ladder steps = ct__ladder_new(k, 1);
     if (k->status || !ct__differentiate(k, curve, p, 1, &steps, 1e-3 * tolerance)) return false;
-    check_one(k, r, tolerance, what, dot(bar, along, n), *steps.slope, dot_abs(bar, along, n), size);
+    check_one(k, r, tolerance, what, ct__dot_of(bar, along, n), *steps.slope, ct__dot_abs(bar, along, n),
+              size);
     return true;
 }
 
 static bool check_directions(ct__check *k, ct__report *r, double tolerance, ct__point *p)
 {
-    double *d = ct__check_numbers(k, k->N), size = dot_abs(p->c, k->y, k->M);
+    double *d = ct__check_numbers(k, k->N), size = ct__dot_abs(p->c, k->y, k->M);
     if (!d) return false;
     p->along = d;
     for (int i = 0; i <= k->n; i++) { /* each alone, then all */
         if (i < k->n ? k->count[i] == 0 : k->n_leaves < 2) continue;
-        direction(k, i < k->n ? i : -1, (uint64_t)i, d);
+        ct__direction(k, i < k->n ? i : -1, (uint64_t)i, d);
         char what[64] = "direction of all inputs";
         if (i < k->n) snprintf(what, sizeof what, "direction of in%d", i);
         if (!check_slope(k, r, tolerance, what, objective, p, p->x_bar, d, k->N, size)) return false;
@@ -182,7 +137,7 @@ static bool check_columns(ct__check *k, ct__report *r, double tolerance, ct__poi
     ct__worst w = ct__nothing_compared();
     for (int64_t j = 0; j < k->count[i]; j++) {
         const int64_t here = k->offset[i] + j;
-        const int64_t mirror = k->symmetric >> i & 1 ? k->offset[i] + mirror_of(j, n) : here;
+        const int64_t mirror = k->symmetric >> i & 1 ? k->offset[i] + ct__mirror_of(j, n) : here;
         if (mirror > here) continue;
         along[here] = along[mirror] = s;
         if (!ct__differentiate(k, outputs, p, M, steps, 1e-3 * tolerance)) return false;
@@ -231,11 +186,11 @@ static bool check_second_order(ct__check *k, ct__report *r, double tolerance, ct
     double *other_x = ct__check_numbers(k, N), *other_c = ct__check_numbers(k, M); /* along d in place of v */
     const double *no_d = ct__check_numbers(k, N), *no_e = ct__check_numbers(k, M);
     if (k->status) return false;
-    direction(k, -1, 101, d);
-    normal(k, 102, e, M);
+    ct__direction(k, -1, 101, d);
+    ct__normal(k, 102, e, M);
     if (!ct__check_second(k, k->x, p->c, p->v, p->h_x, p->h_c)) return false;
     if (!ct__check_second(k, k->x, p->c, d, other_x, other_c)) return false;
-    const double size = dot_abs(p->v, p->x_bar, N);
+    const double size = ct__dot_abs(p->v, p->x_bar, N);
     p->along = d;
     p->cotangent_along = no_e;
     if (!check_slope(k, r, tolerance, "second order, inputs", gradient_objective, p, p->h_x, d, N, size))
@@ -244,8 +199,9 @@ static bool check_second_order(ct__check *k, ct__report *r, double tolerance, ct
     p->cotangent_along = e;
     if (!check_slope(k, r, tolerance, "second order, cotangent", gradient_objective, p, p->h_c, e, M, size))
         return false;
-    check_one(k, r, tolerance, "second order, symmetry", dot(p->h_x, d, N), dot(other_x, p->v, N),
-              fmax(dot_abs(p->h_x, d, N), dot_abs(other_x, p->v, N)), size);
+    check_one(k, r, tolerance, "second order, symmetry", ct__dot_of(p->h_x, d, N),
+              ct__dot_of(other_x, p->v, N), fmax(ct__dot_abs(p->h_x, d, N), ct__dot_abs(other_x, p->v, N)),
+              size);
     return true;
 }
 
@@ -264,8 +220,8 @@ bool ct__point_take(ct__check *k, ct__point *p)
                       .moved_c = ct__check_numbers(k, M),
                       .bar = ct__check_numbers(k, N) };
     if (k->status) return false;
-    normal(k, 100, p->c, M);
-    direction(k, -1, 103, p->v);
+    ct__normal(k, 100, p->c, M);
+    ct__direction(k, -1, 103, p->v);
     return ct__check_gradient(k, k->x, p->c, p->x_bar);
 }
 
@@ -294,9 +250,9 @@ bool ct__compare_f32(ct__check *k, ct__report *r, double tolerance, const ct__po
     ct__point p;
     if (!ct__point_take(k, &p)) return false;
     check_symmetry(k, r, tolerance, p.x_bar);
-    check_f32(k, r, tolerance, "gradient", p.x_bar, reference->x_bar, dot_abs(p.c, k->y, k->M));
+    check_f32(k, r, tolerance, "gradient", p.x_bar, reference->x_bar, ct__dot_abs(p.c, k->y, k->M));
     if (k->options.first_only) return true;
     if (!ct__check_second(k, k->x, p.c, p.v, p.h_x, p.h_c)) return false;
-    check_f32(k, r, tolerance, "second order", p.h_x, reference->h_x, dot_abs(p.v, p.x_bar, k->N));
+    check_f32(k, r, tolerance, "second order", p.h_x, reference->h_x, ct__dot_abs(p.v, p.x_bar, k->N));
     return true;
 }

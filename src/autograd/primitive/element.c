@@ -76,29 +76,29 @@ void ct_prim_fill(ct_call *c, ct_view dst, double value)
     if (ct__usable(c, &dst)) CT__DO(c, fill, &dst, value);
 }
 
-/* v itself or, in *room, v broadcast to out's shape; NULL if the call has failed. */
-static const ct_view *spread_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
+/* v itself or, in *copy, v broadcast to out's shape; NULL if the call has failed. */
+static const ct_view *spread_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *copy)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
     ct__assert(ct__are_apart_or_one(v, out));
     if (ct__same_shape(v, out)) return v;
-    *room = *v;
-    return ct__spread(c, room, out) ? room : NULL;
+    *copy = *v;
+    return ct__spread(c, copy, out) ? copy : NULL;
 }
 
 void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
     static const double none[2] = { 0, 0 };
-    ct_view room;
-    x = spread_to(c, x, out, &room);
+    ct_view copy;
+    x = spread_to(c, x, out, &copy);
     if (x && is_function(c, f, CT_MAP1_COUNT, "maps.h")) CT__DO(c, map1, f, p ? p : none, x, out);
 }
 
 void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
-    ct_view room[2];
-    a = spread_to(c, a, out, &room[0]);
-    b = spread_to(c, b, out, &room[1]);
+    ct_view copy[2];
+    a = spread_to(c, a, out, &copy[0]);
+    b = spread_to(c, b, out, &copy[1]);
     if (a && b && is_function(c, f, CT_MAP2_COUNT, "maps.h")) CT__DO(c, map2, f, a, b, out);
 }
 

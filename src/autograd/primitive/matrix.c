@@ -3,21 +3,21 @@
 
 /* -- products -------------------------------------------------------------------------------------------- */
 
-/* v itself or, in *room, v with its batch broadcast to out's; NULL if the call has failed. */
-static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
+/* v itself or, in *copy, v with its batch broadcast to out's; NULL if the call has failed. */
+static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *copy)
 {
     if (!ct__one_floating(c, v, out)) return NULL;
     ct__assert(ct__are_apart(v, out));
     if (v->ndim == 2 && out->ndim == 2) return v;
-    *room = *v;
-    return ct__spread_batch(c, room, out) ? room : NULL;
+    *copy = *v;
+    return ct__spread_batch(c, copy, out) ? copy : NULL;
 }
 
-/* Whether C = A B fits. A and B may become views in room, with their batch broadcast to C's. */
-static bool match_product(ct_call *c, const ct_view **A, const ct_view **B, const ct_view *C, ct_view room[2])
+/* Whether C = A B fits. A and B may become views in `copy`, with their batch broadcast to C's. */
+static bool match_product(ct_call *c, const ct_view **A, const ct_view **B, const ct_view *C, ct_view copy[2])
 {
-    *A = spread_batch_to(c, *A, C, &room[0]);
-    *B = spread_batch_to(c, *B, C, &room[1]);
+    *A = spread_batch_to(c, *A, C, &copy[0]);
+    *B = spread_batch_to(c, *B, C, &copy[1]);
     return *A && *B &&
            ct_require(c,
                       ct__dim(*A, -1) == ct__dim(*B, -2) && ct__dim(C, -2) == ct__dim(*A, -2) &&
@@ -27,8 +27,8 @@ static bool match_product(ct_call *c, const ct_view **A, const ct_view **B, cons
 
 void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C)
 {
-    ct_view room[2];
-    if (match_product(c, &A, &B, C, room)) CT__DO(c, gemm, alpha, A, B, beta, C);
+    ct_view copy[2];
+    if (match_product(c, &A, &B, C, copy)) CT__DO(c, gemm, alpha, A, B, beta, C);
 }
 
 void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C)
@@ -38,9 +38,9 @@ void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, c
 
 void ct_prim_affine(ct_call *c, ct_view A, ct_view B, ct_view D, ct_view C)
 {
-    ct_view room[2];
+    ct_view copy[2];
     const ct_view *a = &A, *b = &B;
-    if (!match_product(c, &a, &b, &C, room) || !ct__one_floating(c, &D, &C) || !ct__spread(c, &D, &C)) return;
+    if (!match_product(c, &a, &b, &C, copy) || !ct__one_floating(c, &D, &C) || !ct__spread(c, &D, &C)) return;
     if (c->tape->device->backend->affine) {
         CT__DO(c, affine, a, b, &D, &C);
     } else {

@@ -99,6 +99,12 @@ static bool fit(ct_call *c, const blocks *C, const ct_view *z, const ct_view *di
                       (long long)n);
 }
 
+uint64_t ct_prim_sweep_bytes(const ct_device *device, ct_dtype dtype, int64_t n)
+{
+    if (!device || device->status || n < 0 || (unsigned)dtype > CT_F32) return UINT64_MAX;
+    return device->backend->sweep_bytes(device, dtype, n);
+}
+
 void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21, ct_view C22,
                           ct_view z, ct_view diagonal)
 {

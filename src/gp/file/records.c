@@ -274,8 +274,9 @@ ct_gp *ct__records_read(ct__stream *s, const char *path, ct_comm *comm)
     if (!s->bad && !ct__likelihood_for(s->device, ct__features_of(&head.options, dtype), NULL, path))
         return NULL;
     s->bad |= n > left / 4 || d > left / 24;
-    if (s->bad || ct__gp_reserve(s->device, ct__gp_bytes(comm, head.rows.n, head.rows.d, dtype, false), false,
-                                 "ct_gp_load: the model", "load it on a device that may hold more"))
+    if (s->bad ||
+        ct__gp_reserve(s->device, ct__gp_bytes(s->device, comm, head.rows.n, head.rows.d, dtype, false),
+                       false, "ct_gp_load: the model", "load it on a device that may hold more"))
         return NULL;
     ct_gp *gp = ct__gp_blank(s->device, NULL, head.rows.n, head.rows.d, dtype, &head.options);
     if (!gp) return NULL;

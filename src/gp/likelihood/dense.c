@@ -140,7 +140,7 @@ ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_
 
 uint64_t ct__nlml_bytes(const ct_gp *gp, int64_t d, bool fitting)
 {
-    return ct__gp_bytes(gp->options.comm, gp->rows.n, d, gp->rows.dtype, fitting);
+    return ct__gp_bytes(gp->device, gp->options.comm, gp->rows.n, d, gp->rows.dtype, fitting);
 }
 
 static ct_var objective(ct_gp *gp, const ct__graph *g)

@@ -101,9 +101,9 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
 }
 
 /* The memory beside the triangle: rows of P D, a block of C̄, columns of P. */
-uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
+uint64_t ct__gp_loo_bytes(const ct_device *device, int64_t n, int64_t d, ct_dtype dtype)
 {
-    uint64_t likelihood = ct_gp_bytes_needed(n, d, dtype, true);
+    uint64_t likelihood = ct_gp_bytes_needed(device, n, d, dtype, true);
     if (likelihood > UINT64_MAX / 2) return UINT64_MAX;
     uint64_t rows = (uint64_t)n, most = (uint64_t)panel_rows(n, dtype), few = most < FEW ? most : FEW;
     return likelihood + ct_dtype_size(dtype) * (most * (rows + few) + few * rows);
@@ -188,7 +188,7 @@ ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
 
 static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
 {
-    return fitting ? ct__gp_loo_bytes(gp->rows.n, d, gp->rows.dtype) : 0;
+    return fitting ? ct__gp_loo_bytes(gp->device, gp->rows.n, d, gp->rows.dtype) : 0;
 }
 
 static ct_var objective(ct_gp *gp, const ct__graph *g)

@@ -5,6 +5,6 @@
 #include "likelihood.h"
 
 /* ct_gp_bytes_needed for a fit by this density. */
-uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
+uint64_t ct__gp_loo_bytes(const ct_device *device, int64_t n, int64_t d, ct_dtype dtype);
 
 #endif

@@ -38,9 +38,9 @@ static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
 /* The memory of a likelihood in f32, a strip, vectors, ten sets of probes, and a GPU's libraries. */
-uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
+uint64_t ct__gp_mixed_bytes(const ct_device *device, int64_t n, int64_t d)
 {
-    uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
+    uint64_t narrow = ct_gp_bytes_needed(device, n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
     return narrow + ct__mixed_bytes(n) + (uint64_t)n * (10 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
@@ -295,7 +295,7 @@ ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var 
 static uint64_t bytes(const ct_gp *gp, int64_t d, bool fitting)
 {
     (void)d;
-    return fitting ? ct__gp_mixed_bytes(gp->rows.n, gp->rows.d) : 0;
+    return fitting ? ct__gp_mixed_bytes(gp->device, gp->rows.n, gp->rows.d) : 0;
 }
 
 static ct_var objective(ct_gp *gp, const ct__graph *g)

@@ -37,7 +37,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if (!ct__likelihood_for(device, ct__features_of(o, ct_tensor_dtype(X)), NULL, "ct_gp_new"))
         return ct_last_status(device);
     if (ct__noise_check(device, o, n)) return ct_last_status(device);
-    return ct__gp_reserve(device, ct__gp_bytes(o->comm, n, d, ct_tensor_dtype(X), false),
+    return ct__gp_reserve(device, ct__gp_bytes(device, o->comm, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 

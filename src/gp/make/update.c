@@ -137,8 +137,8 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     ct__data_rows *rows = &fresh.rows;
     ct__target *target = &fresh.target;
     rows->n += k;
-    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(rows->n, rows->d, rows->dtype, false), false,
-                       "ct_gp_append: the model", "append fewer rows");
+    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->device, rows->n, rows->d, rows->dtype, false),
+                       false, "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
     rows->X = target->y = fresh.noise.given = NULL;
     ct_tensor *z = ct__target_of(&gp->target, y, false);
@@ -195,7 +195,8 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
     int64_t *order = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *order);
     ct_status s = gone && order ? sort_out(gp, index, count, gone, order) : CT_ENOMEM;
     if (!s)
-        s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(stay, gp->rows.d, gp->rows.dtype, false), false,
+        s = ct__gp_reserve(gp->device,
+                           ct_gp_bytes_needed(gp->device, stay, gp->rows.d, gp->rows.dtype, false), false,
                            "ct_gp_remove: the smaller model", "free what else the device holds");
     if (!s) {
         fresh.rows.X = ct__gp_take_rows(gp->rows.X, n, order, stay);

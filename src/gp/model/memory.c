@@ -2,7 +2,7 @@
 
 #include "gp/factor/place.h"
 
-uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
+uint64_t ct_gp_bytes_needed(const ct_device *device, int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {
     if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX || (unsigned)dtype > CT_F32) return UINT64_MAX;
     uint64_t size = dtype == CT_F32 ? 4 : 8, rows = (uint64_t)n, cols = (uint64_t)d;
@@ -13,14 +13,16 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     uint64_t triangle = (uint64_t)packed.dim[0] * (uint64_t)packed.dim[1];
     uint64_t side = rows < CT__SQUARE ? rows : CT__SQUARE;
     if (fitting && triangle < side * side) triangle = side * side;
-    uint64_t pivots = rows <= 300 ? 128 : rows <= 1500 ? 192 : 384, sweep = (rows + 4 * pivots) * pivots;
-    uint64_t panel = fitting ? 0 : ct__packed_panel_most(n, dtype);
-    return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
+    uint64_t sweep = ct_prim_sweep_bytes(device, dtype, n);
+    uint64_t panel = fitting ? 0 : size * ct__packed_panel_most(n, dtype);
+    if (sweep == UINT64_MAX) return sweep;
+    return size * (triangle + rows * (2 * cols + 64)) + (sweep > panel ? sweep : panel) + (1u << 20);
 }
 
-uint64_t ct__gp_bytes(struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype, bool fitting)
+uint64_t ct__gp_bytes(const ct_device *device, struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype,
+                      bool fitting)
 {
-    uint64_t alone = ct_gp_bytes_needed(n, d, dtype, fitting);
+    uint64_t alone = ct_gp_bytes_needed(device, n, d, dtype, fitting);
     if (ct__comm_is_one(comm) || alone == UINT64_MAX) return alone;
     const ct__grid grid = ct__grid_of(comm, n);
     const uint64_t rows = (uint64_t)ct__packed_panel(n, dtype),

@@ -9,6 +9,7 @@
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy);
 /* The bytes that a process of the communicator needs for a factor or, with `fitting`, a likelihood. */
-uint64_t ct__gp_bytes(struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype, bool fitting);
+uint64_t ct__gp_bytes(const ct_device *device, struct ct_comm *comm, int64_t n, int64_t d, ct_dtype dtype,
+                      bool fitting);
 
 #endif

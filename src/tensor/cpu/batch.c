@@ -98,7 +98,8 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
 /* Threads take expensive members one at a time; cheap members are divided evenly in advance. */
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
-    const int64_t n = job->members, turn = job->work > CT__TURN_WORK ? 1 : (n + threads - 1) / threads;
+    const int64_t n = job->members,
+                  turn = job->work > job->dev->tuning->turn_work ? 1 : (n + threads - 1) / threads;
 #pragma omp parallel for schedule(dynamic, turn) num_threads(threads)
     for (int64_t i = 0; i < n; i++)
         run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
@@ -107,8 +108,9 @@ static void run_batch(const ct__job *job, int threads, char *scratch, size_t mem
 ct_status ct__job_run(ct__job *job)
 {
     const int most = job->dev->threads;
-    const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < CT__MEMBER_WORK;
-    const bool shared = most > 1 && many && job->work * (double)job->members > CT__WAKE_WORK;
+    const bool many =
+        job->serial ? job->members > 1 : job->members >= most && job->work < job->dev->tuning->member_work;
+    const bool shared = most > 1 && many && job->work * (double)job->members > job->dev->tuning->wake_work;
     const int threads = shared ? ct__team(job->dev, job->members < most ? (int)job->members : most) : 1;
     size_t member_bytes = job->scratch = ct__aligned(job->scratch);
     for (int k = 0; k < job->n; k++)
@@ -124,7 +126,7 @@ ct_status ct__job_run(ct__job *job)
     job->failing = &failing;
 
     const ct__blas_team before =
-        ct__blas_begin(shared || job->serial || job->work <= CT__WAKE_WORK ? 1 : most);
+        ct__blas_begin(shared || job->serial || job->work <= job->dev->tuning->wake_work ? 1 : most);
     if (threads > 1)
         run_batch(job, threads, scratch, member_bytes);
     else

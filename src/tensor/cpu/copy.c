@@ -129,7 +129,7 @@ ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
     const conversion c = { out->dtype, x->dtype, dev->isa };
     bool half =
         ct__is_half(out->dtype) != ct__is_half(x->dtype) && (out->dtype == CT_F32 || x->dtype == CT_F32);
-    ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], &c, CT__GRAIN);
+    ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], &c, dev->tuning->grain);
     return CT_OK;
 }
 
@@ -145,7 +145,7 @@ ct_status ct__cpu_fill(ct_device *dev, ct_view *out, double value)
 ct_status ct__cpu_where(ct_device *dev, const ct_view *cond, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, cond, a, b };
-    ct__loop(dev, 4, t, wheres[out->dtype][cond->dtype], NULL, CT__GRAIN);
+    ct__loop(dev, 4, t, wheres[out->dtype][cond->dtype], NULL, dev->tuning->grain);
     return CT_OK;
 }
 
@@ -161,5 +161,5 @@ void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols,
         .data = y, .dtype = dtype, .ndim = 2, .dim = { rows, cols }, .stride = { y_rs, y_cs }
     };
     const ct_view *t[] = { &to, &from };
-    ct__loop(dev, 2, t, copies[dtype * DTYPES + dtype], NULL, CT__GRAIN);
+    ct__loop(dev, 2, t, copies[dtype * DTYPES + dtype], NULL, dev->tuning->grain);
 }

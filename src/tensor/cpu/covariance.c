@@ -6,7 +6,7 @@ static ct__cov_problem describe(ct_device *dev, const ct_cov_program *program, c
                                 const ct_view *x, const ct_view *z)
 {
     const int64_t n = ct__dim(x, -2), m = ct__dim(z ? z : x, -2);
-    const bool alone = n * m * program->n_nodes < CT__COV_ALONE || n <= CT__COV_ROWS;
+    const bool alone = n * m * program->n_nodes < dev->tuning->covariance_alone || n <= CT__COV_ROWS;
     return (ct__cov_problem){ .program = program,
                               .theta = theta,
                               .x = x,
@@ -33,7 +33,7 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     q.clip = z ? CT__COV_ALL : q.upper ? CT__COV_UPPER : CT__COV_LOWER;
     if (q.upper) q.z_row += CT__COV_GROUP; /* strips may begin at any column */
     const bool direct = q.upper || out->stride[1] == 1;
-    const size_t work = ct__cov_code_of(dev->isa, theta->dtype)->room(&q);
+    const size_t work = ct__cov_code_of(dev->isa, theta->dtype)->workspace(&q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
@@ -60,7 +60,7 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     q.x_bar = x_bar;
     q.clip = z || x_bar ? CT__COV_ALL : CT__COV_LOWER;
     q.add = add;
-    size_t bytes = ct__cov_code_of(dev->isa, theta->dtype)->room(&q);
+    size_t bytes = ct__cov_code_of(dev->isa, theta->dtype)->workspace(&q);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
     ct__cov_code_of(dev->isa, theta->dtype)->backward(&q, block);
@@ -104,8 +104,9 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
              (k->geometry == CT_SINE || k->geometry == CT_DOT || k->tail == CT_HEAVY)))
             q.failed = true;
     const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
-    const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
-    size_t bytes = (size_t)threads * (q.room = ct__cov_code_of(dev->isa, theta->dtype)->room(&q));
+    const int threads =
+        work < dev->tuning->covariance_alone ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
+    size_t bytes = (size_t)threads * (q.workspace = ct__cov_code_of(dev->isa, theta->dtype)->workspace(&q));
     if (q.failed || !(q.block = ct__pool_get(dev, &bytes))) return false;
     ct__cov_code_of(dev->isa, X->dtype)->gaussians(&q, threads);
     ct__pool_put(dev, q.block, bytes);

@@ -72,7 +72,7 @@ static void gaussian_part(const void *context, int part)
 {
     ct__cov_problem *q = *(ct__cov_problem *const *)context;
     for (int64_t group; !q->failed && (group = atomic_fetch_add(&q->next, 1)) * L < q->members;)
-        gaussian(q, q->block + (size_t)part * q->room, group * L);
+        gaussian(q, q->block + (size_t)part * q->workspace, group * L);
 }
 
 static void gaussians(ct__cov_problem *q, int threads) { ct__each_part(threads, gaussian_part, &q); }

@@ -68,7 +68,7 @@ static size_t cut(const ct__cov_problem *q, char *block, plan *p)
     return used;
 }
 
-static size_t room_of(const ct__cov_problem *q)
+static size_t workspace_of(const ct__cov_problem *q)
 {
     plan p;
     return cut(q, NULL, &p);
@@ -264,4 +264,4 @@ static void backward(ct__cov_problem *q, char *block)
 
 #include "covariance_lanes.h"
 
-const ct__cov_code NAME(ct__cov_code) = { room_of, forward, backward, gaussians };
+const ct__cov_code NAME(ct__cov_code) = { workspace_of, forward, backward, gaussians };

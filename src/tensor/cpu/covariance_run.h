@@ -32,13 +32,14 @@ typedef struct ct__cov_problem {
     /* For Gaussians; theta_bar and noise_bar may both be NULL: */
     ct_view *alpha, *diagonal, *noise_bar;
     double tolerance;
-    char *block; /* `room` bytes for each thread */
-    size_t room;
+    char *block; /* `workspace` bytes for each thread */
+    size_t workspace;
     atomic_bool failed;
 } ct__cov_problem;
 
 typedef struct ct__cov_code {
-    size_t (*room)(const ct__cov_problem *); /* bytes of the block that a thread needs; the others get it */
+    size_t (*workspace)(
+        const ct__cov_problem *); /* bytes of the block that a thread needs; the others get it */
     void (*forward)(ct__cov_problem *, char *block), (*backward)(ct__cov_problem *, char *block);
     void (*gaussians)(ct__cov_problem *, int threads);
 } ct__cov_code;

@@ -6,6 +6,7 @@
 #include "kernel/config.h"
 #include "team.h"
 #include "tensor/loop.h"
+#include "tuning.h"
 
 /* Works on n1 x n0 elements: operand k's element (j, i) is data[k][j * s1[k] + i * s0[k]], k = 0 the
  * output. */
@@ -14,7 +15,7 @@ typedef void (*ct__kernel)(int64_t n1, int64_t n0, void *const *data, const int6
 
 /* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is unspecified.
  * Dimensions are merged and sorted by the output's strides. If an operand's shortest stride is along another
- * dimension, the last two dimensions are traversed in tiles. `grain`: see CT__GRAIN. */
+ * dimension, the last two dimensions are traversed in tiles. `grain`: elements for each thread. */
 void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
               int64_t grain);
 
@@ -99,6 +100,7 @@ float ct__polygammaf(int k, float x);
 #define CT_FLAGGING             CT_PRIMITIVE
 #include <cotangent/primitives.inc>
 CT__MORE_ENTRIES(PROTOTYPE)
+PROTOTYPE(sweep_bytes)
 PROTOTYPE(affine)
 PROTOTYPE(packed_sweep)
 PROTOTYPE(gaussians)

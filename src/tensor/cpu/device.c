@@ -1,7 +1,6 @@
 /* The CPU as a device: memory, description, and the table of primitives. */
 #include "blas.h"
 #include "cpu.h"
-#include "kernel/isa.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -121,6 +120,7 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     const int usual = omp_get_max_threads();
     dev->threads = ct__team_trial(asked ? asked : usual < most ? usual : most);
     dev->isa = ct__best_isa();
+    dev->tuning = ct__tuning_of(ct__this_processor(), dev->isa);
     dev->amx = dev->isa == CT__ISA_AVX512 && ct__has_amx();
     uint64_t memory = physical_memory();
     if (!dev->memory.limit) dev->memory.limit = memory;
@@ -129,9 +129,9 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     sscanf(config, "OpenBLAS %31s", version);
     int parallel = openblas_get_parallel();
     ct__print(dev->description, sizeof dev->description,
-              "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
-              dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
-              core, (double)memory / (1 << 30));
+              "cpu: %s, %d thread%s, tuned for %s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
+              dev->threads == 1 ? "" : "s", dev->tuning->name, version,
+              parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?", core, (double)memory / (1 << 30));
     remark_on_core(dev, core);
     remark_on_threads(dev);
     remark_on_processes(dev);
@@ -188,6 +188,7 @@ const ct_backend ct__cpu_backend = {
     .spread = spread,
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
+    ENTRY(sweep_bytes)
     ENTRY(affine)
     ENTRY(packed_sweep)
     ENTRY(gaussians)

@@ -114,10 +114,11 @@ static void collapse(ct__job *job)
 static bool few_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return c->rows >= CT__FEW_LEAST && c->rows <= CT__FEW && c->cols >= 2 * CT__FEW_LEAST &&
-           a->cols >= 2 * CT__FEW_LEAST && a->cols <= CT__FEW_DEEP && a->cs == 1 && c->cs == 1 &&
-           (b->cs == 1 || b->rs == 1) && job->alpha == 1 && (job->beta == 0 || job->beta == 1) &&
-           job->work * (double)job->members > CT__FEW_WORK;
+    return c->rows >= job->dev->tuning->few_least && c->rows <= job->dev->tuning->few &&
+           c->cols >= 2 * job->dev->tuning->few_least && a->cols >= 2 * job->dev->tuning->few_least &&
+           a->cols <= job->dev->tuning->few_deep && a->cs == 1 && c->cs == 1 && (b->cs == 1 || b->rs == 1) &&
+           job->alpha == 1 && (job->beta == 0 || job->beta == 1) &&
+           job->work * (double)job->members > job->dev->tuning->few_work;
 }
 
 /* AᵀB with few rows in both, as in the gradient of a layer's weight: BLAS would spend more time packing than
@@ -125,9 +126,10 @@ static bool few_rows(const ct__job *job)
 static bool few_columns(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return a->cols >= CT__THIN_LEAST && a->cols <= CT__THIN_DEEP && c->rows >= 2 * CT__THIN_LEAST &&
-           c->cols >= 3 * CT__THIN_LEAST && c->rows * c->cols * a->cols >= CT__THIN_WORK && a->rs == 1 &&
-           a->cs > 1 && b->cs == 1 && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
+    return a->cols >= job->dev->tuning->thin_least && a->cols <= job->dev->tuning->thin_deep &&
+           c->rows >= 2 * job->dev->tuning->thin_least && c->cols >= 3 * job->dev->tuning->thin_least &&
+           c->rows * c->cols * a->cols >= job->dev->tuning->thin_work && a->rs == 1 && a->cs > 1 &&
+           b->cs == 1 && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
            (job->beta == 0 || job->beta == 1);
 }
 
@@ -136,8 +138,9 @@ static bool many_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
     return job->members == 1 && job->dev->isa > CT__ISA_BASE &&
-           c->rows >= CT__TALL_ROWS * job->dev->threads && ct__min(b->rows, b->cols) >= CT__TALL_LEAST &&
-           ct__max(b->rows, b->cols) <= CT__TALL_MOST(job->dev->isa) && a->cs == 1 &&
+           c->rows >= job->dev->tuning->tall_rows * job->dev->threads &&
+           ct__min(b->rows, b->cols) >= job->dev->tuning->tall_least &&
+           ct__max(b->rows, b->cols) <= job->dev->tuning->tall_most && a->cs == 1 &&
            (b->cs == 1 || b->rs == 1) && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
            (job->beta == 0 || job->beta == 1);
 }

@@ -179,11 +179,11 @@ static void multiply(const ct__job *job, const tiling *plan, int64_t i, float *s
 ct_status ct__half_gemm(const ct__job *job)
 {
     const double work = job->work * (double)job->members;
-    const bool alone = work <= 2.0 * CT__HALF_ALONE;
+    const bool alone = work <= 2.0 * job->dev->tuning->half_alone;
     tiling t = { .dots = job->alpha == 1 && (job->beta == 0 || job->beta == 1),
                  .amx = !alone && job->m[2].rows >= 2 * CT__BF16_ROWS &&
                         job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx() };
-    if (t.amx && t.dots && work > 2.0 * CT__COLUMNS_WORK) t.columns = ct__columns_of(job);
+    if (t.amx && t.dots && work > 2.0 * job->dev->tuning->columns_work) t.columns = ct__columns_of(job);
     cut(job, alone ? 1 : job->dev->threads, &t);
     const int64_t tiles = t.down * t.across, strips = t.columns.strips;
     const int threads = alone || job->members * tiles < 2 ? 1 : ct__team(job->dev, job->dev->threads);

@@ -113,9 +113,9 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     const int64_t total = cost_before(q, q->M), row_work = q->J * q->K, size = (int64_t)ct__size(q->dtype);
     if (!q->M || (!q->out && !row_work)) return CT_OK;
     q->isa = dev->isa;
-    q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CT__GROUP_CACHE;
-    q->stream_D = q->M * row_work * size >= CT__GROUP_CACHE;
-    bool alone = dev->threads < 2 || total <= CT__GROUP_ALONE / (row_work > 0 ? row_work : 1);
+    q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= dev->tuning->grouped_cache;
+    q->stream_D = q->M * row_work * size >= dev->tuning->grouped_cache;
+    bool alone = dev->threads < 2 || total <= dev->tuning->grouped_alone / (row_work > 0 ? row_work : 1);
     int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CT__GROUP_CUTS;
     const size_t place_bytes = ct__aligned((size_t)(pieces + 1) * sizeof(place)),
                  thread_bytes = ct__aligned(scratch_of(q));

@@ -19,10 +19,10 @@ static cutting cut(const ct__grouped *q)
 
 /* The workspace in f32: rows of A (backward, only the part's columns), of G and of out; the parts of C and D,
  * and a term to add to D. */
-typedef struct room {
+typedef struct workspace {
     float *a, *g, *y, *C, *D, *more;
     int64_t offset[2], order[CT__GROUP_ROWS];
-} room;
+} workspace;
 
 static size_t numbers_of_rows(const cutting *t) { return (size_t)(t->rows * ct__max(t->inner, t->step)); }
 
@@ -30,12 +30,12 @@ size_t ct__grouped_half_scratch(const ct__grouped *q)
 {
     const cutting t = cut(q);
     size_t numbers = 3 * numbers_of_rows(&t) + 3 * (size_t)(t.inner * t.step);
-    return ct__aligned(sizeof(room) + CT__ALIGNMENT + numbers * sizeof(float));
+    return ct__aligned(sizeof(workspace) + CT__ALIGNMENT + numbers * sizeof(float));
 }
 
-static room *furnish(void *scratch, const cutting *t)
+static workspace *furnish(void *scratch, const cutting *t)
 {
-    room *r = scratch;
+    workspace *r = scratch;
     const size_t part = (size_t)(t->inner * t->step);
     r->a = (float *)(void *)((char *)scratch + ct__aligned(sizeof *r));
     r->g = r->a + numbers_of_rows(t);
@@ -50,7 +50,7 @@ static room *furnish(void *scratch, const cutting *t)
 
 /* Computes one part of the matrices, at `at` of the outer extent, for all rows. */
 static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t start, int64_t stop,
-                     int64_t at, uint16_t *D, float *D_wide, room *r)
+                     int64_t at, uint16_t *D, float *D_wide, workspace *r)
 {
     const int64_t outer = ct__min(t->step, t->outer - at), *order = q->order + q->offset[m];
     ct__grouped s = { .M = 1,
@@ -101,7 +101,7 @@ void ct__grouped_half(const ct__grouped *q, int64_t m, int64_t start, int64_t st
 {
     const cutting t = cut(q);
     const bool whole = start == 0 && stop == ct__group_rows(q, m);
-    room *r = furnish(scratch, &t);
+    workspace *r = furnish(scratch, &t);
     for (int64_t at = 0; at < t.outer; at += t.step)
         run_part(q, &t, m, start, stop, at, whole ? D : NULL, whole ? NULL : D, r);
 }

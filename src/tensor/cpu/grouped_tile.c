@@ -48,10 +48,10 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #define ACROSS CT__GROUP_VECTORS(ISA)
 #define WIDTH  (ACROSS * L) /* of a tile, in numbers */
 
-typedef union room {
+typedef union tile_row {
     vec v[ACROSS];
     T x[WIDTH];
-} room;
+} tile_row;
 
 /* y = x, or y += x, for n numbers, fewer than a tile's: one function for all sizes of tiles. */
 static __attribute__((noinline)) void put_part(const T *x, int64_t n, T *y, bool add)
@@ -76,7 +76,7 @@ CT__INLINE void put(const vec *sum, int vectors, int64_t n, T *y, bool add, bool
         }
         return;
     }
-    room out;
+    tile_row out;
     for (int v = 0; v < vectors; v++) out.v[v] = sum[v];
     put_part(out.x, n, y, add);
 }

@@ -86,7 +86,7 @@ static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, c
     int64_t count = 1;
     for (int64_t d = 0; d < r.ndim; d++) count *= r.axis[d].dim;
     if (!count) return;
-    if (dev->threads < 2 || index->dim[0] <= CT__GRAIN / count) {
+    if (dev->threads < 2 || index->dim[0] <= dev->tuning->grain / count) {
         work(&r, x, index, out, 0, n);
         return;
     }

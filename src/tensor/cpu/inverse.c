@@ -187,7 +187,7 @@ ct_status ct__routine_run(ct__job *job, const ct__routine *routine, int64_t n, s
 
 bool ct__cpu_keeps_root(const ct_device *dev, int64_t members, int64_t n)
 {
-    return n <= CT__ROOT_MAX && !ct__inverse_alone(dev, members, n, CT__SPD_ALONE);
+    return n <= CT__ROOT_MAX && !ct__inverse_alone(dev, members, n, dev->tuning->spd_alone);
 }
 
 /* root may be NULL */
@@ -197,9 +197,10 @@ static ct_status invert(ct_device *dev, const ct_view *a, ct_view *root, ct_view
     if (!ct__job_init(&job, dev, root ? 3 : 2, (const ct_view *[]){ a, root ? root : out, out }))
         return CT_OK;
     const int64_t n = job.m[0].rows;
-    const ct__routine routine = { 1, 2, CT__SPD_ALONE, potri_member, root ? NULL : large_potri_member };
+    const ct__routine routine = { 1, 2, dev->tuning->spd_alone, potri_member,
+                                  root ? NULL : large_potri_member };
     size_t more = 0; /* for large_potri_member: the other threads' products, or the factorisation */
-    if (!root && ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE))
+    if (!root && ct__inverse_alone(dev, job.members, n, dev->tuning->spd_alone))
         more = (size_t)ct__max((int64_t)ct__product_work(job.dtype, n) * (dev->threads - 1),
                                (int64_t)ct__sweep_memory(dev, job.dtype, n, ct__pitch(n)));
     return ct__routine_run(&job, &routine, n, more);

@@ -179,9 +179,9 @@ static ct_status run(ct_device *dev, const ct__routine *routine, bool symmetric,
 ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p, const ct_view *g,
                               ct_view *out)
 {
-    static const ct__routine routines[] = {
-        { 4, 1, CT__BAR_ALONE, general_bar_member, general_bar_member },
-        { 3, 2, CT__BAR_ALONE, symmetric_bar_member, symmetric_bar_member },
+    const ct__routine routines[] = {
+        { 4, 1, dev->tuning->bar_alone, general_bar_member, general_bar_member },
+        { 3, 2, dev->tuning->bar_alone, symmetric_bar_member, symmetric_bar_member },
     };
     return run(dev, &routines[symmetric], symmetric, p, g, out);
 }

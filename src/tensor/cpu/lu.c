@@ -115,7 +115,7 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *order, ct_failure *failure)
 {
-    static const ct__routine routine = { 2.0 / 3, 1, CT__LU_ALONE, getrf_member, getrf_member };
+    const ct__routine routine = { 2.0 / 3, 1, dev->tuning->lu_alone, getrf_member, getrf_member };
     return run(dev, &routine, 2, (const ct_view *[]){ a, lu }, order->data, failure);
 }
 
@@ -198,7 +198,7 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    static const ct__routine routine = { 2, 3, CT__GENERAL_ALONE, getri_member, lapack_getri_member };
+    const ct__routine routine = { 2, 3, dev->tuning->general_alone, getri_member, lapack_getri_member };
     return run(dev, &routine, 2, (const ct_view *[]){ a, out }, NULL, failure);
 }
 
@@ -255,7 +255,7 @@ static ct_view as_matrices(ct_view x)
 ct_status ct__cpu_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_view *sign,
                          ct_failure *failure)
 {
-    static const ct__routine routine = { 2.0 / 3, 1, CT__LU_ALONE, det_member, det_member };
+    const ct__routine routine = { 2.0 / 3, 1, dev->tuning->lu_alone, det_member, det_member };
     const ct_view s = as_matrices(*sign), l = as_matrices(*log_abs);
     if (a->dim[a->ndim - 1]) return run(dev, &routine, 3, (const ct_view *[]){ a, &s, &l }, NULL, failure);
     const ct_status status = ct__cpu_fill(dev, log_abs, 0);

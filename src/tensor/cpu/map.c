@@ -56,7 +56,7 @@ ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_vi
 {
     const ct__maps *t = ct__maps_of(dev->isa, out->dtype);
     return run(dev, 2, (const ct_view *[]){ out, x }, t->any_value[f] ? t->any_value[f] : t->value1[f], p,
-               CT__MAP_GRAIN);
+               dev->tuning->map_grain);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
@@ -64,18 +64,18 @@ ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const c
 {
     const ct__maps *t = ct__maps_of(dev->isa, out->dtype);
     return run(dev, 4, (const ct_view *[]){ out, x, y, g }, t->any_bar[f] ? t->any_bar[f] : t->bar1[f], p,
-               CT__MAP_GRAIN);
+               dev->tuning->map_grain);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, a, b };
-    return run(dev, 3, t, ct__maps_of(CT__ISA_BASE, out->dtype)->value2[f], NULL, CT__GRAIN);
+    return run(dev, 3, t, ct__maps_of(CT__ISA_BASE, out->dtype)->value2[f], NULL, dev->tuning->grain);
 }
 
 ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, a, b, g };
-    return run(dev, 4, t, ct__maps_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, CT__GRAIN);
+    return run(dev, 4, t, ct__maps_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, dev->tuning->grain);
 }

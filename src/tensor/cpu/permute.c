@@ -64,7 +64,7 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_view *x, const ct_view *
                              order->stride[d - 2], n, seen);
     ct__pool_put(dev, seen, bytes);
     if (status) return status;
-    const int threads = members * n * cols < 2 * CT__GRAIN ? 1 : dev->threads;
+    const int threads = members * n * cols < 2 * dev->tuning->grain ? 1 : dev->threads;
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t b = 0; b < members; b++) permute_member(dev, &f, b);
     return CT_OK;

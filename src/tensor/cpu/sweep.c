@@ -29,8 +29,15 @@ static ct__layout layout_of(int64_t n, const ct_view *A)
 static ct__sweep problem_of(const ct_device *dev, ct__layout A, bool inverse, double tolerance, void *data,
                             void *z, int64_t columns, void *diagonal)
 {
-    const int parts = A.n <= CT__SWEEP_ALONE ? 1 : dev->threads;
-    return (ct__sweep){ A, inverse, tolerance, data, z, diagonal, columns, parts, ct__team(dev, parts) };
+    const int parts = A.n <= dev->tuning->sweep_alone ? 1 : dev->threads;
+    return (ct__sweep){ dev->tuning, A,        inverse, tolerance, data,
+                        z,           diagonal, columns, parts,     ct__team(dev, parts) };
+}
+
+uint64_t ct__cpu_sweep_bytes(const ct_device *dev, ct_dtype dtype, int64_t n)
+{
+    const ct__sweep t = problem_of(dev, (ct__layout){ .n = n }, true, 0, NULL, NULL, 1, NULL);
+    return n ? ct__sweep_code_of(dev->isa, dtype)->memory(&t) : 0;
 }
 
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *A,

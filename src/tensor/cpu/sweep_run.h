@@ -14,6 +14,7 @@ typedef struct ct__layout {
 } ct__layout;
 
 typedef struct ct__sweep {
+    const ct__tuning *tuning;
     ct__layout A;
     bool inverse;
     double tolerance;

@@ -122,7 +122,7 @@ static inline void relax(void)
 #endif
 }
 
-void ct__meet(ct__meeting *m, int team)
+void ct__barrier_wait(ct__barrier *m, int team)
 {
     if (team == 1) return;
     const unsigned turn = atomic_load(&m->turn);
@@ -152,12 +152,12 @@ void ct__each_part(int parts, void (*run)(const void *context, int part), const 
         run(context, 0);
         return;
     }
-    ct__meeting end = CT__MEETING;
+    ct__barrier end = CT__BARRIER_INITIALIZER;
 #pragma omp parallel num_threads(parts)
     {
 #pragma omp for schedule(static) nowait
         for (int part = 0; part < parts; part++) run(context, part);
-        ct__meet(&end, omp_get_num_threads());
+        ct__barrier_wait(&end, omp_get_num_threads());
     }
 }
 

@@ -38,20 +38,20 @@ int ct__team_most(void);
 /* A barrier for the threads of a team. OpenMP's own barriers spin for milliseconds; when other programs want
  * the processors, spinning keeps them from the very thread that is waited for. Use it before the end of a
  * region, too. */
-typedef struct ct__meeting {
+typedef struct ct__barrier {
     atomic_int arrived, asleep;
     atomic_uint turn;
     pthread_mutex_t mutex;
     pthread_cond_t cond;
-} ct__meeting;
+} ct__barrier;
 
-#define CT__MEETING                                                          \
+#define CT__BARRIER_INITIALIZER                                              \
     {                                                                        \
         .mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER \
     }
 
 /* The barrier: each of the `team` threads calls it. */
-void ct__meet(ct__meeting *m, int team);
+void ct__barrier_wait(ct__barrier *m, int team);
 
 /* Calls run(context, part) for every part, one thread for each. */
 void ct__each_part(int parts, void (*run)(const void *context, int part), const void *context);

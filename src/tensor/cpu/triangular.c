@@ -156,9 +156,11 @@ static bool prefers_substitution(const ct__job *job)
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
     if (!(job->flags & SOLVE) || job->alpha != 1) return false;
-    if (job->members > 1) return cols >= CT__SUBSTITUTE_COLUMNS && job->work <= CT__SUBSTITUTE_WORK;
-    return job->flags & CT_RIGHT && !b->packed && b->rows >= CT__TALL_ROWS * job->dev->threads &&
-           n >= CT__TALL_LEAST && n <= CT__TALL_SOLVED;
+    if (job->members > 1)
+        return cols >= job->dev->tuning->substitute_columns && job->work <= job->dev->tuning->substitute_work;
+    return job->flags & CT_RIGHT && !b->packed &&
+           b->rows >= job->dev->tuning->tall_rows * job->dev->threads && n >= job->dev->tuning->tall_least &&
+           n <= job->dev->tuning->tall_solved;
 }
 
 static ct_status run_substitution(ct__job *job)

@@ -21,6 +21,7 @@ const ct_backend ct__cuda_table = {
     .spread = NULL,
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
+    .sweep_bytes = ct__cuda_sweep_bytes,
     .affine = NULL,
     .packed_sweep = NULL,
     .gaussians = NULL,

@@ -174,7 +174,7 @@ static bool countable(const ct__job &b, const ct__matrix &m)
 }
 
 ct__addresses::ct__addresses(const ct__job &b, const ct__matrix &m)
-    : ct__room(b, countable(b, m) ? b.members * (int64_t)sizeof(char *) : 0)
+    : ct__workspace(b, countable(b, m) ? b.members * (int64_t)sizeof(char *) : 0)
 {
     if (!b.status && !countable(b, m))
         b.status =

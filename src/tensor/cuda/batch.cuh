@@ -126,18 +126,18 @@ static inline int64_t ct__entries(const ct__batch &b, const ct__matrix &m)
         true)
 
 /* Scratch memory for a job. */
-struct ct__room : ct__scratch {
-    ct__room(const ct__job &b, int64_t size) : ct__scratch(b.dev, b.status ? -1 : size)
+struct ct__workspace : ct__scratch {
+    ct__workspace(const ct__job &b, int64_t size) : ct__scratch(b.dev, b.status ? -1 : size)
     {
         CT__DO(b, data ? CT_OK : CT_ENOMEM);
     }
 };
 
 /* One contiguous row-major matrix per member in scratch memory. */
-struct ct__temporary : ct__room {
+struct ct__temporary : ct__workspace {
     const ct__matrix m;
     ct__temporary(const ct__job &b, int64_t rows, int64_t cols)
-        : ct__room(b, b.members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
+        : ct__workspace(b, b.members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
     {
     }
 };
@@ -215,7 +215,7 @@ ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix 
 static inline bool ct__one_by_one(const ct__job &b, bool faster) { return !b.dev->in_step && faster; }
 
 /* The addresses of the members' matrices, for cuBLAS's batched routines. */
-struct ct__addresses : ct__room {
+struct ct__addresses : ct__workspace {
     ct__addresses(const ct__job &b, const ct__matrix &m);
 };
 

@@ -15,10 +15,10 @@ template <int THREADS, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
     typedef cub::BlockReduce<V, THREADS> reduce;
-    CT__SHARED(typename reduce::TempStorage, room, );
+    CT__SHARED(typename reduce::TempStorage, storage, );
     CT__SHARED(V, all, );
     __syncthreads(); /* every thread has read the previous contents */
-    mine = reduce(room).Reduce(mine, add);
+    mine = reduce(storage).Reduce(mine, add);
     if (!threadIdx.x) all = mine;
     __syncthreads();
     return all;

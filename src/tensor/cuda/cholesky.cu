@@ -8,16 +8,16 @@
  * thread (y, x) the elements (y + SIDE p, x + SIDE q) for q <= p < EACH. A register has no index at run time:
  * loops over p and q are unrolled by the compiler, those over blocks because it is told to.
  *
- * Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
- * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are
- * two rooms for column j as it comes, so that one barrier a column is enough. The test of the pivot is false
+ * Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj, a_ik
+ * -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are two
+ * buffers for column j as it comes, so that one barrier a column is enough. The test of the pivot is false
  * for NaN. */
 template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
 {
     CT__SHARED(T, part, [SIDE][SIDE * EACH]);
-    CT__SHARED(T, room, [2][SIDE * EACH]);
+    CT__SHARED(T, buffer, [2][SIDE * EACH]);
     const int n = (int)m.rows;
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     for (int block = 0; block < EACH; block++) {
         if (SIDE * block >= n) break;
         for (int jj = 0; jj < SIDE && SIDE * block + jj < n; jj++) {
-            T *const column = room[jj % 2];
+            T *const column = buffer[jj % 2];
             if (x == jj)
                 for (int p = block; p < EACH; p++) column[y + SIDE * p] = a[p][block];
             __syncthreads();
@@ -110,7 +110,7 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
 {
     const ct__matrices<2> b(dev, { a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
+    const ct__workspace failed(b, b.members * (int64_t)sizeof(int64_t));
     const int64_t n = b.m[0].rows;
     const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(b, n >= CT__ONE_BY_ONE);
     ct__formed f(b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
@@ -141,4 +141,9 @@ ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_view *a, ct_fai
 ct_status ct__cuda_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
     return factored(dev, INVERSE, 0, a, out, failure);
+}
+
+uint64_t ct__cuda_sweep_bytes(const ct_device *, ct_dtype dtype, int64_t n)
+{
+    return ct__size(dtype) * (uint64_t)CT__FACTOR_PANEL * (uint64_t)(n + 4 * CT__FACTOR_PANEL);
 }

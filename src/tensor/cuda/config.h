@@ -42,19 +42,20 @@ enum {
     CT__QR_MANY = 16,         /* fewest that are many; bits                                            */
     CT__QR_ALONE = 128,       /* the same for QR factors of fewer; bits                                */
     CT__QR_PANEL = 32,        /* reflectors that are applied together; bits                            */
+    CT__FACTOR_PANEL = 384, /* columns of the workspace beside a factor, for cuSOLVER and the covariances   */
 
     /* -- covariances -- */
-    CT__COV_LANES = 32,      /* rows of a task; bits                                                   */
-    CT__COV_WARPS = 4,       /* warps that share a task's columns; bits                                */
-    CT__COV_ROOM = 40 << 10, /* most bytes of shared memory: five blocks on sm_90, two on sm_120; bits */
-    CT__COV_TASKS = 1024,    /* tasks that occupy the GPU; bits                                        */
-    CT__COV_LEAST = 16,      /* fewest columns of a task; bits                                         */
-    CT__COV_MOST = 256,      /* most columns, unless x_bar would have too many pieces; bits            */
-    CT__COV_BLOCKS = 8192,   /* most blocks; more gain nothing; bits                                   */
-    CT__COV_FEW = 8,         /* fewest blocks, however little memory there is; bits                    */
-    CT__COV_FILLING = 6,     /* blocks per multiprocessor that write a matrix; more spill registers    */
-    CT__COV_RESIDENT = 4,    /* blocks per multiprocessor that contract; unbounded, only three fit     */
-    CT__COV_SPREAD = 64,     /* pieces of a row times columns of x; bounds the memory of x_bar; bits   */
+    CT__COV_LANES = 32,        /* rows of a task; bits                                                   */
+    CT__COV_WARPS = 4,         /* warps that share a task's columns; bits                                */
+    CT__COV_SHARED = 40 << 10, /* most bytes of shared memory: five blocks on sm_90, two on sm_120; bits */
+    CT__COV_TASKS = 1024,      /* tasks that occupy the GPU; bits                                        */
+    CT__COV_LEAST = 16,        /* fewest columns of a task; bits                                         */
+    CT__COV_MOST = 256,        /* most columns, unless x_bar would have too many pieces; bits            */
+    CT__COV_BLOCKS = 8192,     /* most blocks; more gain nothing; bits                                   */
+    CT__COV_FEW = 8,           /* fewest blocks, however little memory there is; bits                    */
+    CT__COV_FILLING = 6,       /* blocks per multiprocessor that write a matrix; more spill registers    */
+    CT__COV_RESIDENT = 4,      /* blocks per multiprocessor that contract; unbounded, only three fit     */
+    CT__COV_SPREAD = 64,       /* pieces of a row times columns of x; bounds the memory of x_bar; bits   */
 };
 
 #endif

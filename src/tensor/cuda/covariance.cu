@@ -25,7 +25,7 @@ template <typename T>
 static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_FILLING)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
-    CT__SHARED_ROOM(shared);
+    CT__SHARED_DYNAMIC(shared);
     ct__thread<T> v = ct__open(p, shared);
     writer<T> w = { K, rs, cs, p.n_nodes };
     ct__walk(p, v, w);
@@ -42,11 +42,12 @@ ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, con
         typedef decltype(number) T;
         ct__plan<T> p;
         ct__plan_make(program, theta, first, second, part, 0, 0, &p);
-        ct__scratch room(dev, p.begin[CT__PARTS]);
-        ct_status s = room.data ? ct__plan_fill(dev, program, first, second, &p, room.data) : CT_ENOMEM;
+        ct__scratch workspace(dev, p.begin[CT__PARTS]);
+        ct_status s =
+            workspace.data ? ct__plan_fill(dev, program, first, second, &p, workspace.data) : CT_ENOMEM;
         if (s) return s;
-        return CT__RUN_ROOM(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
-                            (T *)out->data, out->stride[by_row], out->stride[!by_row]);
+        return CT__RUN_SHARED(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
+                              (T *)out->data, out->stride[by_row], out->stride[!by_row]);
     };
     return out->dtype == CT_F64 ? fill(0.0) : fill(0.f);
 }

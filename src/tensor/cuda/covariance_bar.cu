@@ -91,7 +91,7 @@ template <typename T> struct contractor {
 template <typename T>
 static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) contract_kernel(contraction<T> q)
 {
-    CT__SHARED_ROOM(shared);
+    CT__SHARED_DYNAMIC(shared);
     const int t = (int)threadIdx.x, n_params = q.plan.n_params;
     ct__thread<T> v = ct__open(q.plan, shared);
     double *sums = q.parts ? ct__find<double>(q.plan, q.plan.sums_at, shared) : NULL,
@@ -151,9 +151,9 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     const int64_t part = z || d ? CT__ALL : q.transposed ? CT__UPPER : CT__LOWER, number = sizeof(double);
     ct__plan_make(program, theta, first, second, part, P, d, p);
     const int64_t parts = P * p->blocks, x_parts = p->pieces * d * p->n;
-    ct__scratch room(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
-    if (!room.data) return CT_ENOMEM;
-    double *numbers = room;
+    ct__scratch workspace(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
+    if (!workspace.data) return CT_ENOMEM;
+    double *numbers = workspace;
     ct_status s = ct__plan_fill(dev, program, first, second, p, numbers + parts + x_parts);
     if (s) return s;
     if (P) q.parts = numbers;
@@ -168,7 +168,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, p->blocks };
     if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], p->pieces };
     const double share = !z && part == CT__ALL ? 0.5 : 1;
-    s = CT__RUN_ROOM(dev, "covariance_bar", contract_kernel<T>, p->blocks, CT__COV_THREADS, p->shared, q);
+    s = CT__RUN_SHARED(dev, "covariance_bar", contract_kernel<T>, p->blocks, CT__COV_THREADS, p->shared, q);
     return s ? s
              : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, CT__BLOCK),
                               CT__BLOCK, to_theta, to_x, share, add);

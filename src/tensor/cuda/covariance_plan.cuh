@@ -7,15 +7,15 @@
 /* Takes `bytes` bytes, a multiple of 16, for each thread of a block. */
 template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
 {
-    const bool global = p->shared + bytes > CT__COV_ROOM;
+    const bool global = p->shared + bytes > CT__COV_SHARED;
     int64_t *used = global ? &p->global : &p->shared;
     const ct__place place = { *used, global };
     *used += bytes;
     return place;
 }
 
-/* Plans the tasks, and as many blocks as memory allows. They must fit the room of a factorisation's panel,
- * which ct_gp_bytes_needed counts. */
+/* Plans the tasks, and as many blocks as memory allows. They must fit the workspace of a
+ * factorisation, ct__cuda_sweep_bytes, and 2d + 64 numbers a row. */
 template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params, int64_t columns)
 {
     const int64_t number = sizeof(double), most = columns ? (CT__COV_SPREAD + columns) / columns : INT64_MAX;
@@ -26,14 +26,15 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     while (ct__divide_up(p->m, p->columns) > most) p->columns *= 2;
     p->pieces = p->m ? ct__divide_up(p->m, p->columns) : 1;
     p->tasks = p->row_tiles * p->pieces;
-    const int64_t panel = (p->n + 384) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
+    const int64_t panel =
+                      (p->n + CT__FACTOR_PANEL) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
                   each = p->global + params * number;
     const int64_t blocks = each ? ct__min(panel / each, CT__COV_BLOCKS) : (int64_t)CT__COV_BLOCKS;
     p->blocks = ct__min(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
-/* Plans a part of the matrix of x and z (z NULL: the symmetric matrix of x). A thread gets room for the sums
- * of `params` parameters and `columns` columns of x. */
+/* Plans a part of the matrix of x and z (z NULL: the symmetric matrix of x). A thread gets memory for the
+ * sums of `params` parameters and `columns` columns of x. */
 template <typename T>
 static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                           const ct_view *z, int64_t part, int64_t params, int64_t columns, ct__plan<T> *p)
@@ -90,7 +91,7 @@ static ct_status ct__plan_move(ct_device *dev, const ct_view *x, char *to, const
     return ct__cuda_copy(dev, x, &columns);
 }
 
-/* Queues the preparation of what the kernels read in `room`. */
+/* Queues the preparation of what the kernels read in `workspace`. */
 template <typename T>
 static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, const ct_view *x,
                                const ct_view *z, ct__plan<T> *p, void *memory)
@@ -98,15 +99,15 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, co
     if (p->n > INT32_MAX - CT__COV_MOST || p->m > INT32_MAX - CT__COV_MOST)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
-    char *room = (char *)memory, *of_program = room + p->begin[CT__PROGRAM];
-    T *numbers = (T *)(room + p->begin[CT__NUMBERS]);
-    p->room = room + p->begin[CT__OF_BLOCKS];
+    char *workspace = (char *)memory, *of_program = workspace + p->begin[CT__PROGRAM];
+    T *numbers = (T *)(workspace + p->begin[CT__NUMBERS]);
+    p->workspace = workspace + p->begin[CT__OF_BLOCKS];
     p->nodes = ct_cov_nodes((const ct_cov_program *)of_program);
     p->dims = (const int32_t *)(p->nodes + p->n_nodes);
     p->theta = numbers, p->weight = numbers + p->n_params, p->slope = p->weight + p->n_dims;
-    ct_status s = ct__plan_move(dev, x, room + p->begin[CT__X], &p->x);
+    ct_status s = ct__plan_move(dev, x, workspace + p->begin[CT__X], &p->x);
     p->z = p->x;
-    if (!s && z) s = ct__plan_move(dev, z, room + p->begin[CT__Z], &p->z);
+    if (!s && z) s = ct__plan_move(dev, z, workspace + p->begin[CT__Z], &p->z);
     if (!s) s = ct__cuda_put(dev, "covariance", of_program, program, (size_t)program->bytes);
     return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
 }

@@ -4,7 +4,7 @@
  * A task is CT__COV_LANES rows by some columns. A thread has one row, whose neighbours in memory belong to
  * neighbouring threads, and 16 bytes of columns at a time, so that one read of a node, a weight or a
  * coordinate serves several pairs. The program and the points are read from global memory through the
- * first-level cache. Node values and sums of a thread are in shared memory as far as it has room. */
+ * first-level cache. Node values and sums of a thread are in shared memory as far as it fits. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_WALK_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_WALK_CUH
 
@@ -45,7 +45,7 @@ template <typename T> struct ct__plan {
     int64_t part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each piece */
     ct__place values_at, sums_at, x_sums_at;
     int64_t shared, global;       /* bytes of a block planned so far */
-    char *room;                   /* global memory of the blocks */
+    char *workspace;              /* global memory of the blocks */
     int64_t begin[CT__PARTS + 1]; /* offsets of the parts in global memory, and their end, in bytes */
 };
 
@@ -75,7 +75,7 @@ template <typename T> struct ct__thread {
 template <typename P, typename T>
 static __device__ __forceinline__ P *ct__find(const ct__plan<T> &p, ct__place place, char *shared)
 {
-    return (P *)(place.global ? p.room + blockIdx.x * p.global + place.at : shared + place.at);
+    return (P *)(place.global ? p.workspace + blockIdx.x * p.global + place.at : shared + place.at);
 }
 
 /* A thread's view at the start: the program and its block's memory. */

@@ -1,14 +1,14 @@
 /* What the files of the CUDA backend share. nvcc compiles them, and so does any C++17 compiler against
  * headers of the same names that simulate a GPU (tests/cudasim/include); those headers list what is used of
  * CUDA. Kernels use __syncthreads, <math.h>'s functions for double and float, rsqrt, nvcuda::wmma, and shared
- * memory by CT__SHARED and CT__SHARED_ROOM. They use no atomics, warp intrinsics, textures, cooperative
+ * memory by CT__SHARED and CT__SHARED_DYNAMIC. They use no atomics, warp intrinsics, textures, cooperative
  * groups or printf.
  *
  * Kernels are launched by the macros below only. CT__LAUNCH, mostly by CT__RUN_EACH, is for kernels whose
- * threads share nothing. CT__LAUNCH_ROOM, by CT__RUN_BLOCKS and CT__RUN_ROOM, is for kernels with shared
+ * threads share nothing. CT__LAUNCH_SHARED, by CT__RUN_BLOCKS and CT__RUN_SHARED, is for kernels with shared
  * memory and __syncthreads. Arguments are plain data, passed by value. The simulator defines CT__LAUNCH,
- * CT__LAUNCH_ROOM, CT__SHARED and CT__SHARED_ROOM before this header or in its cuda_runtime.h, and with them
- * CT__UNROLL and CT__BY_FOUR.
+ * CT__LAUNCH_SHARED, CT__SHARED and CT__SHARED_DYNAMIC before this header or in its cuda_runtime.h, and with
+ * them CT__UNROLL and CT__BY_FOUR.
  *
  * Each device has one stream for all work. So the pool may reuse a block as soon as the work that used it is
  * queued, and only `download` and `synchronize` wait. */
@@ -26,38 +26,38 @@
  * cudaGetLastError would also return those of other users of the runtime. */
 #ifndef CT__LAUNCH
 template <typename... P, typename... A>
-static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, int64_t room,
+static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, int64_t bytes,
                                      cudaStream_t stream, A &&...argument)
 {
-    const cudaLaunchConfig_t config = { grid, block, (size_t)room, stream, NULL, 0 };
+    const cudaLaunchConfig_t config = { grid, block, (size_t)bytes, stream, NULL, 0 };
     return cudaLaunchKernelEx(&config, kernel, static_cast<A &&>(argument)...);
 }
 #    define CT__LAUNCH(kernel, grid, block, ...) ct__launch(kernel, grid, block, 0, __VA_ARGS__)
-#    define CT__LAUNCH_ROOM                      ct__launch
+#    define CT__LAUNCH_SHARED                    ct__launch
 #endif
 /* Queues a kernel and gives the status of the launch; `what` names the work in a message. A count of 0 gives
- * CT_OK. CT__RUN_EACH: the kernel's CT__EACH loops over `count` items. CT__RUN_ROOM and CT__RUN_BLOCKS:
- * `blocks` blocks with barriers, each with `room` bytes of dynamic shared memory. */
+ * CT_OK. CT__RUN_EACH: the kernel's CT__EACH loops over `count` items. CT__RUN_SHARED and CT__RUN_BLOCKS:
+ * `blocks` blocks with barriers, each with `bytes` bytes of dynamic shared memory. */
 #define CT__RUN_EACH(dev, what, kernel, count, ...)                                               \
     ((count) != 0 ? ct__status(dev, what,                                                         \
                                CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
                                           ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                        \
-    ((blocks) != 0 ? ct__status(dev, what,                                                 \
-                                CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
-                                                ct__cuda_of(dev)->stream, __VA_ARGS__))    \
+#define CT__RUN_SHARED(dev, what, kernel, blocks, threads, bytes, ...)                        \
+    ((blocks) != 0 ? ct__status(dev, what,                                                    \
+                                CT__LAUNCH_SHARED(kernel, ct__blocks(blocks), threads, bytes, \
+                                                  ct__cuda_of(dev)->stream, __VA_ARGS__))     \
                    : CT_OK)
 #define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...) \
-    CT__RUN_ROOM(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
+    CT__RUN_SHARED(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
 
 /* CT__SHARED(T, name, [extent]...): an array of T in shared memory, aligned to 32 bytes.
- * CT__SHARED_ROOM(name): the launch's dynamic shared memory, aligned to 16. */
+ * CT__SHARED_DYNAMIC(name): the launch's dynamic shared memory, aligned to 16. */
 #ifndef CT__SHARED
 #    define CT__SHARED(type, name, ...) alignas(32) __shared__ type name __VA_ARGS__
-#    define CT__SHARED_ROOM(name)             \
-        extern __shared__ double2 ct__room[]; \
-        char *const name = (char *)ct__room
+#    define CT__SHARED_DYNAMIC(name)                   \
+        extern __shared__ double2 ct__shared_memory[]; \
+        char *const name = (char *)ct__shared_memory
 #endif
 
 /* CT__UNROLL unrolls the next loop, so that an array indexed by its variable stays in registers. CT__BY_FOUR
@@ -76,10 +76,10 @@ typedef struct ct__bad {
 
 /* Header of host memory for cuSOLVER, which follows at CT__ALIGNMENT. Queued work may still read it, so
  * outgrown blocks are kept. */
-typedef struct ct__host_room {
-    struct ct__host_room *older;
+typedef struct ct__host_workspace {
+    struct ct__host_workspace *older;
     size_t bytes;
-} ct__host_room;
+} ct__host_workspace;
 
 /* Driver functions without an equivalent in the runtime. A context stands for its GPU; NULL: no GPU is
  * current in this thread. They return a cudaError_t. */
@@ -103,7 +103,7 @@ typedef struct ct__cuda {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     void *blas_workspace;
-    ct__host_room *host_workspace;
+    ct__host_workspace *host_workspace;
     ct__bad *bad; /* CT__CHECKERS of them in device memory: indices found since they were last read */
     int64_t checks;
     bool recording, checked; /* checked: an index check was queued since then */

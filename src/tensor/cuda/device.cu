@@ -66,9 +66,9 @@ void ct__cuda_close(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     if (cuda->stream) destroy(cuda);
-    for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
-        older = room->older;
-        ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
+    for (ct__host_workspace *w = cuda->host_workspace, *older; w; w = older) {
+        older = w->older;
+        ct__host_free(dev, w, CT__ALIGNMENT + w->bytes);
     }
     dev->backend_state = NULL;
     ct__host_free(dev, cuda, sizeof *cuda);
@@ -172,7 +172,7 @@ static ct_status open_all(ct_device *dev, ct__cuda *cuda)
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
-    CT__TRY("making room for errors", cudaMalloc((void **)&cuda->bad, sizeof none));
+    CT__TRY("memory for errors", cudaMalloc((void **)&cuda->bad, sizeof none));
     if (!s) s = ct__cuda_put(dev, START, cuda->bad, none, sizeof none);
     return CT__TRY("running a kernel", cudaStreamSynchronize(cuda->stream));
 }

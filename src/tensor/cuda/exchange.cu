@@ -55,16 +55,16 @@ void ct__cuda_trim(ct_device *dev)
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    ct__host_room *room = cuda->host_workspace;
-    if (!room || room->bytes < bytes) {
-        if (room && bytes < 2 * room->bytes) bytes = 2 * room->bytes;
-        room = (ct__host_room *)ct__host_alloc(dev, CT__ALIGNMENT + bytes);
-        if (!room) return NULL;
-        room->older = cuda->host_workspace;
-        room->bytes = bytes;
-        cuda->host_workspace = room;
+    ct__host_workspace *workspace = cuda->host_workspace;
+    if (!workspace || workspace->bytes < bytes) {
+        if (workspace && bytes < 2 * workspace->bytes) bytes = 2 * workspace->bytes;
+        workspace = (ct__host_workspace *)ct__host_alloc(dev, CT__ALIGNMENT + bytes);
+        if (!workspace) return NULL;
+        workspace->older = cuda->host_workspace;
+        workspace->bytes = bytes;
+        cuda->host_workspace = workspace;
     }
-    return (char *)room + CT__ALIGNMENT;
+    return (char *)workspace + CT__ALIGNMENT;
 }
 
 /* -- transfers between host and GPU ---------------------------------------------------------------------- */

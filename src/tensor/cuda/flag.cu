@@ -28,7 +28,7 @@ ct_status ct__cuda_flag(ct_device *dev, ct_domain domain, const ct_view *x, cons
     ct__matrices<2> b(dev, { x, out ? out : x });
     if (!b.members || !b.m[0].rows) return CT_OK;
     if (!out) b.m[1].rows = 0;
-    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
+    const ct__workspace failed(b, b.members * (int64_t)sizeof(int64_t));
     CT__BATCH_BLOCKS("flag", b, flag_kernel, b.members, CT__BLOCK, b.m[0], b.m[1], domain, failed);
     return ct__note_failure(b, failed, 0, what, why, failure);
 }

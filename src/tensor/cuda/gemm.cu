@@ -90,11 +90,11 @@ ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double b
 {
     const int64_t n = c.rows, k = a.cols, widest = ct__min(n, DIAGONAL);
     if (!n || !b.members) return b.status;
-    const ct__room room(b, b.members * widest * widest * ct__bytes_of(b));
+    const ct__workspace workspace(b, b.members * widest * widest * ct__bytes_of(b));
     for (int64_t i = 0; i < n && !b.status; i += widest) {
         const int64_t w = ct__min(n - i, widest), r = n - i - w;
         const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
-                         whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
+                         whole = ct__dense(b, workspace, w, w), corner = ct__block(b, c, i, i, w, w);
         ct__gemm(b, alpha, below, ct__transposed(strip), beta, ct__block(b, c, i + w, i, r, w));
         if (beta != 0) ct__copy_lower(b, corner, whole);
         ct__gemm(b, alpha, strip, ct__transposed(strip), beta, whole);

@@ -44,7 +44,7 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     ct_status s = ct__status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
     /* The memory must exist before the first launch. If there will be none, it must be free before others get
      * it. */
-    const ct_status there = ct__status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
+    const ct_status there = ct__status(dev, "memory for a graph", cudaStreamSynchronize(cuda->aside));
     if (!s) s = there;
     graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);
     if (made) {

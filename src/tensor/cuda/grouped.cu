@@ -36,8 +36,8 @@ static __global__ void __launch_bounds__(THREADS, TRANSPOSED ? (int)tiles<S>::BL
 {
     typedef tiles<S> of;
     enum { VECTOR = 16 / sizeof(typename of::T) };
-    CT__SHARED(S, left, [of::ROOM]);
-    CT__SHARED(S, right, [of::ROOM]);
+    CT__SHARED(S, left, [of::EXTENT]);
+    CT__SHARED(S, right, [of::EXTENT]);
     CT__SHARED(int64_t, row, [TILE]);
     const unsigned across = (unsigned)((W + TILE - 1) / TILE);
     const int64_t w0 = (int64_t)(blockIdx.x % across) * TILE;
@@ -86,8 +86,8 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
 {
     typedef tiles<S> of;
     enum { VECTOR = 16 / sizeof(typename of::T), DEPTH = of::DEPTH };
-    CT__SHARED(S, left, [of::ROOM]);
-    CT__SHARED(S, right, [of::ROOM]);
+    CT__SHARED(S, left, [of::EXTENT]);
+    CT__SHARED(S, right, [of::EXTENT]);
     CT__SHARED(int64_t, row, [DEPTH]);
     const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
                    block = blockIdx.x;

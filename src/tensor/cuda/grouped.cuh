@@ -26,7 +26,7 @@ template <typename S> struct tiles {
         DEPTH = CT__GROUP_DEPTH / sizeof(S),
         DEEP = DEPTH + VECTOR, /* a row in shared memory; 16 extra bytes avoid bank conflicts */
         WIDE = TILE + VECTOR,
-        ROOM = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
+        EXTENT = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
         BLOCKS = sizeof(T) == 8 ? 3 : 4, /* blocks that a multiprocessor's registers should hold */
         BLOCKS_TRANSPOSED = 3,
     };
@@ -206,16 +206,16 @@ template <typename S> struct sums<S, true> {
     template <typename Row, typename Col>
     __device__ __forceinline__ void settle(void *shared, Row row, Col col)
     {
-        float *room = (float *)shared;
+        float *workspace = (float *)shared;
         const int warp = (int)threadIdx.x / CT__WARP;
         __syncthreads();
         CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++)
-            nvcuda::wmma::store_matrix_sync(room + warp * SIDE * PITCH + c * SIDE, tile[c], PITCH,
+            nvcuda::wmma::store_matrix_sync(workspace + warp * SIDE * PITCH + c * SIDE, tile[c], PITCH,
                                             nvcuda::wmma::mem_row_major);
         __syncthreads();
         for (int i = 0; i < EACH; i++)
-            for (int c = 0; c < WIDTH; c++) sum[i][c] = room[row(i) * PITCH + col(c)];
+            for (int c = 0; c < WIDTH; c++) sum[i][c] = workspace[row(i) * PITCH + col(c)];
     }
 };
 

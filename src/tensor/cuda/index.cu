@@ -89,18 +89,18 @@ static ct_status sort(ct_device *dev, const char *what, const indices &index, in
     if (!lists.data) return CT_ENOMEM;
     int64_t *given = lists, *key = given + n, *position = key + n;
     size_t bytes = 0; /* without memory the sort returns the size that it needs */
-    const auto radix_sort = [&](void *room) {
+    const auto radix_sort = [&](void *workspace) {
         cudaGetLastError(); /* CUB would report a pending error of others as its own */
         return ct__status(dev, what,
-                          cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions, n, 0,
-                                                          bits, ct__cuda_of(dev)->stream));
+                          cub::DeviceRadixSort::SortPairs(workspace, bytes, given, key, position, positions,
+                                                          n, 0, bits, ct__cuda_of(dev)->stream));
     };
     ct_status s = radix_sort(NULL);
-    ct__scratch room(dev, s ? 0 : (int64_t)bytes);
-    if (!s && !room.data) return CT_ENOMEM;
+    ct__scratch workspace(dev, s ? 0 : (int64_t)bytes);
+    if (!s && !workspace.data) return CT_ENOMEM;
     if (!s) s = CT__RUN_CHECK(dev, what, check_kernel, n, index);
     if (!s) s = CT__RUN_EACH(dev, what, keys_kernel, n, index, given, position);
-    if (!s) s = radix_sort(room);
+    if (!s) s = radix_sort(workspace);
     return s ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, key, n, groups, offsets);
 }
 
@@ -232,7 +232,7 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view 
     const ct__matrix *m = b.m;
     const int64_t count = ct__entries(b, m[2]), places = ct__entries(b, m[1]);
     if (!count) return CT_OK;
-    const ct__room place(b, places * (int64_t)sizeof(int64_t));
+    const ct__workspace place(b, places * (int64_t)sizeof(int64_t));
     CT__DO(b, CT__RUN_EACH(dev, "pivot order", place_kernel, places, b, m[1], place));
     CT__DO(b, CT__RUN_CHECK(dev, "pivot order", orders_kernel, places, b, m[1], place));
     return CT__DO(b, CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],

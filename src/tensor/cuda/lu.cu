@@ -35,7 +35,7 @@ static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *p
  * element that is not finite, wherever it is, counts as a failure of the last pivot. */
 struct factors {
     const ct__job &b;
-    ct__room integers;
+    ct__workspace integers;
     ct__temporary work;
     int64_t *failed, *pivot, *order;
     ct__matrix m;
@@ -130,7 +130,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct
         ct_status s = ct__cuda_fill(dev, log_abs, 0);
         return s ? s : ct__cuda_fill(dev, sign, 1);
     }
-    const ct__room wild(b, b.members * (int64_t)sizeof(int64_t));
+    const ct__workspace wild(b, b.members * (int64_t)sizeof(int64_t));
     CT__DO(b, ct__zero(dev, "slogdet", wild, b.members));
     CT__BATCH_EACH("slogdet", b, wild_kernel, ct__entries(b, b.m[0]), b.m[0], wild);
     const factors f(b, b.m[0]);

@@ -43,6 +43,7 @@ PROTOTYPE(close)
 CT__CUDA_DEVICE(PROTOTYPE)
 #include <cotangent/primitives.inc>
 CT__MORE_ENTRIES(PROTOTYPE)
+PROTOTYPE(sweep_bytes)
 #undef PROTOTYPE
 
 #ifdef __cplusplus

@@ -49,7 +49,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     const int64_t rows = b.m[0].rows, cols = b.m[0].cols, count = rows < cols ? rows : cols;
     if (!b.members || !count) return CT_OK;
     const ct__temporary At(b, cols, rows), taus(b, 1, count);
-    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
+    const ct__workspace failed(b, b.members * (int64_t)sizeof(int64_t));
     const ct__matrix A = ct__transposed(At.m);
     ct__copy_matrices(b, b.m[0], A);
     const int64_t least = b.members < CT__QR_MANY ? CT__QR_ALONE : CT__QR_ROWS;

@@ -63,7 +63,7 @@ template <typename S> static __device__ void put(const reduction &r, int64_t out
  * pieces' results. */
 template <typename S, bool SECOND> static __global__ void reduce_kernel(reduction r)
 {
-    CT__SHARED(seen, room, [THREADS]);
+    CT__SHARED(seen, partial, [THREADS]);
     const int t = (int)threadIdx.x, width = THREADS / r.lanes, /* outputs of the block */
         lane = r.lane_step == 1 ? t % r.lanes : t / width, x = r.lane_step == 1 ? t / r.lanes : t % width;
     const int64_t blocks = (r.outputs + width - 1) / width, piece = blockIdx.x / blocks,
@@ -75,10 +75,10 @@ template <typename S, bool SECOND> static __global__ void reduce_kernel(reductio
             all = both(r, all, r.kept[k * r.outputs + output]);
     else if (output < r.outputs)
         all = gather<S>(r, ct__located<2>(r.keep, output)[X], from + lane, to, r.lanes, all);
-    room[t] = all;
+    partial[t] = all;
     for (int half = r.lanes / 2; half; half /= 2) {
         __syncthreads();
-        if (lane < half) room[t] = all = both(r, all, room[t + half * r.lane_step]);
+        if (lane < half) partial[t] = all = both(r, all, partial[t + half * r.lane_step]);
     }
     if (lane || output >= r.outputs) return;
     if (SECOND || r.pieces == 1)

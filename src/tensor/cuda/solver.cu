@@ -31,7 +31,7 @@ ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, 
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int64_t n = m.rows, all = b.members;
     const ct__addresses of_m(b, m);
-    const ct__room integers(b, all * (n + 1) * (int64_t)sizeof(int));
+    const ct__workspace integers(b, all * (n + 1) * (int64_t)sizeof(int));
     if (b.status) return b.status;
     int *rows = integers, *info = rows + all * n;
     CT__ASK(b, "lu",
@@ -55,7 +55,7 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
  * Not in a step: cuSOLVER does not promise that its work can be recorded. */
 
 /* cuSOLVER's handles, its workspaces on device and host, and its verdict on a member, on the device. */
-struct room {
+struct workspace {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     cudaDataType type;
@@ -64,16 +64,16 @@ struct room {
     int *info = NULL;
 };
 
-/* sizes(room) queries the workspace sizes; factor(i, a, room) factors member i. failed NULL: nothing is
- * judged. pivot NULL: there are no exchanges. */
+/* sizes(workspace) queries the workspace sizes; factor(i, a, workspace) factors member i. failed NULL:
+ * nothing is judged. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
 static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed, Sizes sizes, Factor factor)
 {
     const ct__cuda *cuda = ct__cuda_of(b.dev);
-    room r = { cuda->solver, cuda->params, b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F };
+    workspace r = { cuda->solver, cuda->params, b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F };
     CT__ASK(b, what, sizes(r));
-    const ct__room memory(b, (int64_t)r.device_bytes), infos(b, b.members * (int64_t)sizeof(int));
+    const ct__workspace memory(b, (int64_t)r.device_bytes), infos(b, b.members * (int64_t)sizeof(int));
     if (!b.status && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
     CT__DO(b, r.host_bytes && !r.host ? CT_ENOMEM : CT_OK);
     r.data = memory;
@@ -90,11 +90,11 @@ ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *fa
 {
     const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
-    const auto sizes = [&](room &r) {
+    const auto sizes = [&](workspace &r) {
         return cusolverDnXpotrf_bufferSize(r.solver, r.params, fill, n, r.type, A.data, ld, r.type,
                                            &r.device_bytes, &r.host_bytes);
     };
-    return looped("cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const room &r) {
+    return looped("cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const workspace &r) {
         return cusolverDnXpotrf(r.solver, r.params, fill, n, r.type, a, ld, r.type, r.data, r.device_bytes,
                                 r.host, r.host_bytes, r.info);
     });
@@ -103,11 +103,11 @@ ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *fa
 ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
     const int64_t n = m.rows;
-    const auto sizes = [&](room &r) {
+    const auto sizes = [&](workspace &r) {
         return cusolverDnXgetrf_bufferSize(r.solver, r.params, n, n, r.type, m.data, m.cs, r.type,
                                            &r.device_bytes, &r.host_bytes);
     };
-    return looped("lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const room &r) {
+    return looped("lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const workspace &r) {
         return cusolverDnXgetrf(r.solver, r.params, n, n, r.type, a, m.cs, pivot + i * n, r.type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
@@ -115,11 +115,11 @@ ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, i
 
 ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau)
 {
-    const auto sizes = [&](room &r) {
+    const auto sizes = [&](workspace &r) {
         return cusolverDnXgeqrf_bufferSize(r.solver, r.params, m.rows, m.cols, r.type, m.data, m.cs, r.type,
                                            tau.data, r.type, &r.device_bytes, &r.host_bytes);
     };
-    return looped("qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const room &r) {
+    return looped("qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const workspace &r) {
         return cusolverDnXgeqrf(r.solver, r.params, m.rows, m.cols, r.type, a, m.cs, r.type,
                                 tau.data + ct__member_at(b, tau, i) * ct__bytes_of(b), r.type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);

@@ -57,21 +57,21 @@ static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
     if (known && (uint64_t)in->size > limit)
         return ct__fail(in->device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu", in->label,
                         (long long)in->size, (unsigned long long)limit);
-    size_t wanted = known ? (size_t)in->size + 2 : FIRST_READ, room, got;
+    size_t wanted = known ? (size_t)in->size + 2 : FIRST_READ, space, got;
     char *data;
     do {
         data = ct__host_grow(in->device, b->data, &b->capacity, b->size, wanted, 1);
         if (!data) return ct__path_no_memory(in->device, in->path, wanted);
         b->data = data;
-        room = wanted - 1 - b->size;
-        ct_status s = ct__input_read(in, data + b->size, room, &got);
+        space = wanted - 1 - b->size;
+        ct_status s = ct__input_read(in, data + b->size, space, &got);
         if (s) return s;
         b->size += got;
         if (b->size > limit)
             return ct__fail(in->device, CT_ENOMEM, "%s: more than the limit of %llu bytes", in->label,
                             (unsigned long long)limit);
         wanted = wanted > SIZE_MAX / 4 ? SIZE_MAX : 2 * wanted;
-    } while (got == room);
+    } while (got == space);
     if (b->size == 0) return ct__fail(in->device, CT_EFORMAT, "%s: the file is empty", in->label);
     data[b->size] = 0;
     return CT_OK;

@@ -24,7 +24,7 @@
     static char name##_key;               \
     typedef type name##_type __VA_ARGS__; \
     name##_type &name = *(name##_type *)cudasim::shared_memory(&name##_key, sizeof(name##_type))
-#define CT__SHARED_ROOM(name) char *const name = (char *)cudasim::shared_room()
+#define CT__SHARED_DYNAMIC(name) char *const name = (char *)cudasim::shared_dynamic()
 
 #define threadIdx (cudasim::here.thread)
 #define blockIdx  (cudasim::here.block)
@@ -45,8 +45,8 @@
 #define CT__LAUNCH(kernel, grid, block, stream, ...) \
     cudasim::launch(CUDASIM_NAME(kernel), false, kernel, grid, block, 0, stream, __VA_ARGS__)
 #define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
-    CT__LAUNCH_ROOM(kernel, grid, block, 0, stream, __VA_ARGS__)
-#define CT__LAUNCH_ROOM(kernel, grid, block, room, stream, ...) \
+    CT__LAUNCH_SHARED(kernel, grid, block, 0, stream, __VA_ARGS__)
+#define CT__LAUNCH_SHARED(kernel, grid, block, room, stream, ...) \
     cudasim::launch(CUDASIM_NAME(kernel), true, kernel, grid, block, room, stream, __VA_ARGS__)
 
 namespace cudasim
@@ -61,7 +61,7 @@ void barrier(const char *file, int line);
 /* Reports a block of another number of threads than its code was compiled for. */
 void check_block(int threads);
 void *shared_memory(const void *key, size_t bytes);
-void *shared_room();
+void *shared_dynamic();
 /* Reports an address that tensor cores cannot read from, rows of so many bytes, and a warp whose threads do
  * not all come here, in the same order. */
 void check_tile(const void *at, size_t row);
@@ -77,7 +77,7 @@ template <class P> void check_argument(const char *kernel, int number, const P &
         check_addresses(kernel, number, &p, sizeof p);
 }
 
-/* `shares`: its threads meet at barriers, so each needs a stack of its own. room: bytes of shared_room. */
+/* `shares`: its threads meet at barriers, so each needs a stack of its own. room: bytes of shared_dynamic. */
 cudaError_t enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
                            size_t room, cudaStream_t stream, std::function<void()> thread);
 

@@ -179,8 +179,8 @@ static void memory_is_planned(void **state)
     for (int64_t n = 700; n <= 1300; n += 600) {
         ct_device *free_one = ct_device_open("cpu");
         gp_data s = gp_data_new(free_one, CT_F64, n, 3);
-        uint64_t planned = ct__gp_loo_bytes(n, 3, CT_F64),
-                 model = ct_gp_bytes_needed(n, 3, CT_F64, false); /* more than the likelihood's */
+        uint64_t planned = ct__gp_loo_bytes(free_one, n, 3, CT_F64),
+                 model = ct_gp_bytes_needed(free_one, n, 3, CT_F64, false); /* more than the likelihood's */
         ct_memory_trim(free_one);
         uint64_t before = ct_memory(free_one).bytes_now;
         ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);

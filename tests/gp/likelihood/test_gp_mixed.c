@@ -212,7 +212,7 @@ static void peaks(int64_t n, int from, uint64_t peak[2])
         peak[mixed] = ct_memory(device).bytes_peak - before;
         drop(&a);
     }
-    assert_true(peak[1] <= ct__gp_mixed_bytes(n, 2));
+    assert_true(peak[1] <= ct__gp_mixed_bytes(device, n, 2));
     ct_kernel_free(k);
     gp_data_free(&s);
 }
@@ -226,7 +226,8 @@ static void memory_is_half(void **state)
     peaks(n, n < 3000, peak);
     /* at 3000 a GPU's other buffers are as large */
     if (n == 3000) assert_true((double)peak[1] < (check_at_once() ? 0.75 : 1) * (double)peak[0]);
-    assert_true(ct__gp_mixed_bytes(40000, 8) < ct_gp_bytes_needed(40000, 8, CT_F64, true) * 0.6);
+    assert_true(ct__gp_mixed_bytes(device, 40000, 8) <
+                ct_gp_bytes_needed(device, 40000, 8, CT_F64, true) * 0.6);
 }
 
 /* Checks that the tape refuses the call, with this in the message. */

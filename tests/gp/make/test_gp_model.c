@@ -64,18 +64,20 @@ static void too_large_is_refused_before_allocating(void **state)
     ct_release(X);
     ct_release(y);
     ct_device_close(small);
-    assert_true(ct_gp_bytes_needed(INT64_MAX, 3, CT_F64, true) == UINT64_MAX);
-    assert_true(ct_gp_bytes_needed(1, 1, CT_BF16, false) == UINT64_MAX);
-    assert_true(ct_gp_bytes_needed(1, 1, (ct_dtype)99, false) == UINT64_MAX);
-    assert_true(ct_gp_bytes_needed(40000, 8, CT_F64, true) > (uint64_t)4 * 40000 * 40000);
-    assert_true(ct_gp_bytes_needed(6000, 8, CT_F64, true) < (uint64_t)(0.54 * 8 * 6000 * 6000) + (64 << 20));
-    assert_true(ct_gp_bytes_needed(1000, 8, CT_F32, false) < ct_gp_bytes_needed(1000, 8, CT_F64, false));
+    assert_true(ct_gp_bytes_needed(device, INT64_MAX, 3, CT_F64, true) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(device, 1, 1, CT_BF16, false) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(device, 1, 1, (ct_dtype)99, false) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(device, 40000, 8, CT_F64, true) > (uint64_t)4 * 40000 * 40000);
+    assert_true(ct_gp_bytes_needed(device, 6000, 8, CT_F64, true) <
+                (uint64_t)(0.54 * 8 * 6000 * 6000) + (64 << 20));
+    assert_true(ct_gp_bytes_needed(device, 1000, 8, CT_F32, false) <
+                ct_gp_bytes_needed(device, 1000, 8, CT_F64, false));
 }
 
 static void f32_is_a_remedy_where_it_is_one(void **state)
 {
     (void)state;
-    const uint64_t limit = ct_gp_bytes_needed(1500, 1, CT_F64, false) * 7 / 10;
+    const uint64_t limit = ct_gp_bytes_needed(device, 1500, 1, CT_F64, false) * 7 / 10;
     ct_device *small = ct_device_open_with(check_device(), &(ct_device_options){ .memory_limit = limit });
     ct_tensor *X = ct_zeros(small, CT_F64, ct_shape2(1500, 1)), *y = ct_zeros(small, CT_F64, ct_shape1(1500));
     ct_tensor *narrow = ct_tensor_cast(X, CT_F32);
@@ -129,7 +131,7 @@ static void more_points_need_no_fewer_bytes(void **state)
         const ct_dtype dtype = variant % 2 ? CT_F32 : CT_F64;
         uint64_t before = 0, bytes;
         for (int64_t n = 0; n < 20000; n++, before = bytes)
-            if ((bytes = ct_gp_bytes_needed(n, 3, dtype, variant / 2)) < before)
+            if ((bytes = ct_gp_bytes_needed(device, n, 3, dtype, variant / 2)) < before)
                 fail_msg("%s, %s: %lld points need %llu bytes, one fewer %llu", ct_dtype_name(dtype),
                          variant / 2 ? "fit" : "predict", (long long)n, (unsigned long long)bytes,
                          (unsigned long long)before);
@@ -152,12 +154,13 @@ static void the_plan_is_kept(void **state)
         ct_memory_mark(device);
         ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * matern32", NULL);
         assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 2 }), ct_message(device));
-        uint64_t fit = ct_memory(device).bytes_peak - before, planned = ct_gp_bytes_needed(n, d, dtype, true);
+        uint64_t fit = ct_memory(device).bytes_peak - before,
+                 planned = ct_gp_bytes_needed(device, n, d, dtype, true);
         assert_true(fit <= planned);
         if (n == 900 || (n == 600 && !strcmp(ct_device_name(device), "cpu"))) assert_true(fit > planned / 2);
         ct_memory_mark(device);
         assert_ok(ct_gp_predict(gp, points.X, variance, variance), ct_message(device));
-        assert_true(ct_memory(device).bytes_peak - before <= ct_gp_bytes_needed(n, d, dtype, false));
+        assert_true(ct_memory(device).bytes_peak - before <= ct_gp_bytes_needed(device, n, d, dtype, false));
         ct_gp_free(gp);
         gp_data_free(&s);
         gp_data_free(&points);

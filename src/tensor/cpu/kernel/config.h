@@ -1,7 +1,7 @@
-/* Every tile size and threshold of the CPU backend. Each section names where its values were measured: a
- * heading of docs/notebook.md, which names the machine, or a program in bench/. A value marked "bits"
- * determines the order of additions, so changing it changes the last bits of results. The others affect speed
- * alone. */
+/* The sizes of the CPU backend that the compiler must know, or that determine bits on every processor;
+ * tuning.h has those of a microarchitecture. Each section names where its values were measured: a heading of
+ * docs/notebook.md, which names the machine, or a program in bench/. A value marked "bits" determines the
+ * order of additions, so changing it changes the last bits of results. The others affect speed alone. */
 #ifndef CT_TENSOR_CPU_CONFIG_H
 #define CT_TENSOR_CPU_CONFIG_H
 
@@ -13,15 +13,11 @@
 #define CT__TILE_VECTORS(isa) ((isa) == 0 ? 2 : 3)
 /* For grouped products, most of whose rows have 64 numbers. At most 6 rows; bench/gather. */
 #define CT__GROUP_VECTORS(isa) ((isa) == 2 ? 4 : 2)
-/* The most rows and columns of a small B; above, BLAS is faster ("Many processes", for AVX2). */
-#define CT__TALL_MOST(isa) ((isa) == 2 ? 256 : 128)
 
 enum {
     /* -- elementwise, reductions, copies; bench/overhead -- */
-    CT__GRAIN = 32768,    /* elements for each thread before another is woken */
-    CT__MAP_GRAIN = 8192, /* the same for functions such as exp */
-    CT__MAP_STRIP = 256,  /* elements made contiguous, or converted to f32, at a time */
-    CT__LOOP_TILE = 32,   /* extents of a tile if an operand's strides are in another order */
+    CT__MAP_STRIP = 256, /* elements made contiguous, or converted to f32, at a time */
+    CT__LOOP_TILE = 32,  /* extents of a tile if an operand's strides are in another order */
     CT__RANDOM_CHUNK = 512,
     CT__RANDOM_ALONE = 8,     /* chunks up to which one thread is faster */
     CT__REDUCE_WIDTH = 256,   /* outputs reduced together; elements of a run; bits */
@@ -36,23 +32,12 @@ enum {
     CT__SQDIST_ROWS = 64,     /* points of x in a task */
 
     /* -- batches of matrices ("One matrix: one thread or two?", "Triangular solves of a batch") -- */
-    CT__SMALL = 8,                /* extents up to which plain loops beat BLAS */
-    CT__MEMBER_WORK = 1000000000, /* operations of a member from which BLAS's own threads are faster */
-    CT__WAKE_WORK = 100000,       /* the cost of waking the threads, in operations */
-    CT__TURN_WORK = 1000000,      /* operations above which threads take members one at a time */
-    /* extents from which all threads compute one matrix faster than one thread does: */
-    CT__SPD_ALONE = 224,      /* the inverse by Cholesky */
-    CT__GENERAL_ALONE = 384,  /* LAPACK's inverse after LU */
-    CT__LU_ALONE = 768,       /* LAPACK's LU */
-    CT__BAR_ALONE = 128,      /* an inverse's adjoint by gemm */
-    CT__ROOT_MAX = 32768,     /* extent up to which BLAS can index a packed triangle */
-    CT__INVERSE_COLUMNS = 64, /* columns of L⁻ᵀ, or rows of A⁻¹, in a task */
-    CT__BAR_ROWS = 256,       /* rows of a symmetric product in one BLAS call */
-    CT__POTRF_SMALL = 16,     /* extent up to which Cholesky is a plain loop */
-    /* A batch uses our substitution from SUBSTITUTE_COLUMNS right-hand sides and up to SUBSTITUTE_WORK
-     * operations. */
-    CT__SUBSTITUTE_COLUMNS = 2,
-    CT__SUBSTITUTE_WORK = 1 << 30,
+    CT__SMALL = 8,               /* extents up to which plain loops beat BLAS */
+    CT__TINY = 64,               /* multiplications up to which a product is three plain loops */
+    CT__ROOT_MAX = 32768,        /* extent up to which BLAS can index a packed triangle */
+    CT__INVERSE_COLUMNS = 64,    /* columns of L⁻ᵀ, or rows of A⁻¹, in a task */
+    CT__BAR_ROWS = 256,          /* rows of a symmetric product in one BLAS call */
+    CT__POTRF_SMALL = 16,        /* extent up to which Cholesky is a plain loop */
     CT__SUBSTITUTE_COPIED = 128, /* right-hand sides that are transposed at once */
     CT__LAPACK_PANEL = 64,       /* LAPACK's largest panel width */
 
@@ -66,32 +51,11 @@ enum {
     CT__PANELS = 11, /* panels of B that stay in the second-level cache */
     CT__PANEL_ROW = 192, /* bytes of a panel's row, at most */
 
-    /* -- gemm without BLAS ("Block-diagonal layers") -- */
-    CT__TINY = 64, /* multiplications up to which a product is three plain loops */
-    /* The grouped kernels compute A B if A has FEW_LEAST to FEW rows, B has at least 2 FEW_LEAST rows and
-     * columns and at most FEW_DEEP rows, and the batch has at least FEW_WORK operations. */
-    CT__FEW_LEAST = 16,
-    CT__FEW = 256,
-    CT__FEW_DEEP = 4096,
-    CT__FEW_WORK = 200000,
-    /* The microkernels' product computes AᵀB if A and B have THIN_LEAST to THIN_DEEP rows, A has at least 2
-     * THIN_LEAST and B at least 3 THIN_LEAST columns, and there are at least THIN_WORK multiplications. */
-    CT__THIN_LEAST = 32,
-    CT__THIN_DEEP = 256,
-    CT__THIN_WORK = 1 << 20,
-    /* It also computes A B if A has at least TALL_ROWS rows for each thread, and B has TALL_LEAST to
-     * TALL_MOST rows and columns. Our substitution solves for as many rows to the left of a triangle with
-     * TALL_LEAST to TALL_SOLVED rows. */
-    CT__TALL_ROWS = 64,
-    CT__TALL_LEAST = 16,
-    CT__TALL_SOLVED = 256,
-
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,        /* rows and columns of a tile of C, at most; bits */
     CT__HALF_DEPTH = 256,       /* inner extent of tiles of A and B; half of it for f16 with AMX; bits */
     CT__HALF_PART = 96,         /* columns of B in f32 at a time, and of C for what AMX cannot compute */
     CT__HALF_LEAST = 64,        /* rows and columns below which no tile is halved */
-    CT__HALF_ALONE = 1 << 16,   /* multiplications up to which one thread is faster */
     CT__HALF_TILES = 2,         /* tiles for each thread, at least, to balance the load */
     CT__BF16_ROWS = 8,          /* rows of a register tile */
     CT__BF16_VECTORS = 3,       /* vectors of 16 numbers in that tile */
@@ -101,7 +65,6 @@ enum {
     CT__COLUMNS_DEPTH = 8192,   /* largest inner extent for which AMX reads B in place; bits */
     CT__COLUMNS_A = 1 << 19,    /* elements of A in a tile, which stay in the second-level cache */
     CT__COLUMNS_KEPT = 1 << 19, /* bytes of packed A for each thread, or more to keep all busy */
-    CT__COLUMNS_WORK = 5 << 22, /* multiplications above which that is faster; bits */
     CT__COLUMNS_AHEAD = 24,     /* lines that are prefetched ahead of their use */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */
@@ -112,31 +75,16 @@ enum {
     CT__GROUP_STRIP = 64,        /* columns of a plain product for each thread, at least */
     CT__GROUP_AHEAD = 32,        /* prefetch distance, in rows */
     CT__GROUP_FETCHED = 1 << 16, /* bytes of a matrix up to which it is prefetched */
-    CT__GROUP_CACHE = 1 << 23,   /* bytes of results from which on they bypass the caches */
     CT__GROUP_CUTS = 4,          /* pieces of work for each thread; bits */
     CT__GROUP_COST = 8,          /* the cost of a group besides its rows, in rows */
-    CT__GROUP_ALONE = 1 << 15,   /* multiplications up to which one thread is faster */
     CT__GROUP_PART = 1 << 16,    /* numbers of a matrix converted to f32 at a time; bits */
 
     /* -- covariances ("Where the likelihood's time goes"; bench/mll) -- */
     CT__COV_ROWS = 32,     /* rows of a task; theta_bar is summed over such blocks; bits */
     CT__COV_WIDTH = 256,   /* columns of a tile, and pairs of a strip; bits */
     CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
-    CT__COV_ALONE = 25600, /* entries up to which one thread is faster */
     CT__COV_MANY_F64 = 32, /* active columns from which on distances are computed from products */
     CT__COV_MANY_F32 = 64,
-
-    /* -- the sweep ("Where the likelihood's time goes"; bench/mll) -- */
-    CT__SWEEP_ALONE = 160, /* rows up to which one thread is faster */
-    /* A tile has SHARE per cent of the rows, but LEAST to MOST. A step takes the rows of TASKS tiles as
-     * pivots; above LARGE rows, of DEEP tiles. Measured on two cores. All of these: bits. */
-    CT__SWEEP_SHARE = 16,
-    CT__SWEEP_LEAST = 48,
-    CT__SWEEP_MOST = 96,
-    CT__SWEEP_TASKS = 2,
-    CT__SWEEP_LARGE = 1500,
-    CT__SWEEP_DEEP = 4,
-    CT__SWEEP_STRETCHES = 12, /* tiles' rows for each part, at least, before tiles are doubled */
 
     /* -- threads -- */
     CT__TEAM_EACH = 4,     /* threads per processor that a device may ask for, */
