@@ -26,9 +26,10 @@ typedef struct ct__field {
 /* clang-format off */
 #define CT__FIELD(type, of, member, ...) { CT__FIELD_##type, offsetof(of, member), __VA_ARGS__ }
 /* clang-format on */
-/* The limits of finite and of positive f64. */
-#define CT__FINITE   -DBL_MAX, DBL_MAX
-#define CT__POSITIVE DBL_TRUE_MIN, DBL_MAX
+/* The limits of finite and of positive f64, and of an i64 from `least` on. */
+#define CT__FINITE      -DBL_MAX, DBL_MAX
+#define CT__POSITIVE    DBL_TRUE_MIN, DBL_MAX
+#define CT__FROM(least) least, (double)INT64_MAX
 
 /* Passes the members f[0..count) of *of through the stream, which is bad if one is out of its range. */
 void ct__stream_fields(ct__stream *s, void *of, const ct__field *f, size_t count);

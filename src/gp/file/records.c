@@ -40,8 +40,8 @@
 #define COUNT(member)            FIELD(INT, report.member, 0, INT32_MAX)
 #define ANY(member)              FIELD(ANY, report.member, 0, 0)
 static const ct__field of_model[] = { FIELD(ENUM, rows.dtype, 0, CT_F32),
-                                      FIELD(I64, rows.n, 1, INT64_MAX),
-                                      FIELD(I64, rows.d, 1, INT64_MAX),
+                                      FIELD(I64, rows.n, CT__FROM(1)),
+                                      FIELD(I64, rows.d, CT__FROM(1)),
                                       FIELD(ENUM, options.mean, 0, CT_MEAN_BASIS),
                                       FIELD(ENUM, options.noise, 0, CT_NOISE_LOG_LINEAR),
                                       FIELD(ENUM, options.standardize, 0, CT_STANDARDIZE_OUTPUTS),
@@ -50,7 +50,7 @@ static const ct__field of_target[] = { FIELD(F64, target.shift, CT__FINITE),
                                        FIELD(F64, target.scale, CT__POSITIVE),
                                        FIELD(F64, target.spread, CT__POSITIVE),
                                        FIELD(F64, target.transform.least, 0, DBL_MAX) };
-static const ct__field of_table[] = { FIELD(I64, options.rows_of_table, 0, INT64_MAX) };
+static const ct__field of_table[] = { FIELD(I64, options.rows_of_table, CT__FROM(0)) };
 static const ct__field of_report[] = { FIELD(ENUM, report.optimizer, 0, CT_OPTIMIZER_ADAM),
                                        FIELD(ENUM, report.objective_of, 0, CT_OBJECTIVE_LOO),
                                        FIELD(ENUM, report.precision, 0, CT_PRECISION_MIXED),

@@ -145,5 +145,8 @@ ct_status ct__cuda_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_fail
 
 uint64_t ct__cuda_sweep_bytes(const ct_device *, ct_dtype dtype, int64_t n)
 {
-    return ct__size(dtype) * (uint64_t)CT__FACTOR_PANEL * (uint64_t)(n + 4 * CT__FACTOR_PANEL);
+    const int64_t columns = n <= 300    ? CT__FACTOR_PANEL / 3
+                            : n <= 1500 ? CT__FACTOR_PANEL / 2
+                                        : CT__FACTOR_PANEL;
+    return ct__size(dtype) * (uint64_t)columns * (uint64_t)(n + 4 * columns);
 }
