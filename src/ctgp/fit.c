@@ -2,7 +2,7 @@
 #include "fit.h"
 
 /* The rows that are chosen, with their noise where a column gives it. */
-static void fit_rows(ctgp *c, const settings *s, lesson *l, ct_kernel *kernel, ct_gp_options *model,
+static void fit_rows(ctgp *c, const settings *s, fit_output *l, ct_kernel *kernel, ct_gp_options *model,
                      const ct_gp_choose_options *how)
 {
     const frame *f = &l->t.f;
@@ -23,12 +23,12 @@ static void fit_rows(ctgp *c, const settings *s, lesson *l, ct_kernel *kernel, c
     if (!s->season && !l->choice.seasons) season_hint(c, l->gp, X, s->kernel);
 }
 
-lesson fit_learn(ctgp *c, const settings *s, const learned *t)
+fit_output fit_learn(ctgp *c, const settings *s, const learned *t)
 {
     const ct_column output = *ct_table_column(t->f.table, t->cols[t->d]);
     ct_gp_options model = s->gp;
     ct_gp_choose_options how = { .fit = s->fit };
-    lesson l = { .t = *t };
+    fit_output l = { .t = *t };
     l.t.f.rows = NULL;
     model.output = &output;
     ct_kernel *kernel = s->kernel ? parse_kernel(c, s->kernel, model.inputs, t->d) : NULL;
@@ -44,7 +44,7 @@ lesson fit_learn(ctgp *c, const settings *s, const learned *t)
 static void fit_one(ctgp *c, const settings *s, const learned *t)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
-    const lesson l = fit_learn(c, s, t);
+    const fit_output l = fit_learn(c, s, t);
     save_gp(c, l.gp, s->model, &how);
     writer w = result_begin(c, stdout);
     fit_report(&w, s, &l);

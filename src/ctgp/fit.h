@@ -92,21 +92,21 @@ ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const 
 /* -- fit.c -- */
 
 /* What a fit has learned of a target. */
-typedef struct lesson {
+typedef struct fit_output {
     learned t;
     frame h; /* the rows that are held back */
     ct_gp *gp;
     ct_gp_choice choice; /* what all searches took, and the seasons that were found first */
-} lesson;
+} fit_output;
 
 /* Learns the target of the table's columns. */
-lesson fit_learn(ctgp *c, const settings *s, const learned *t);
+fit_output fit_learn(ctgp *c, const settings *s, const learned *t);
 
 /* -- fit_report.c -- */
 
 /* Scores and describes a model that is saved. In text, the parameters of a model of all outputs are left out.
  * */
-void fit_report(writer *w, const settings *s, const lesson *l);
+void fit_report(writer *w, const settings *s, const fit_output *l);
 
 /* -- fit_outputs.c: several targets -- */
 

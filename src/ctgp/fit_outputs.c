@@ -15,8 +15,8 @@ static learned columns_of(ctgp *c, const settings *s, const learned *t, int64_t 
 
 /* -- the report ------------------------------------------------------------------------------------------ */
 
-/* Scores and describes output j, which a lesson has learned, alone or with the others. */
-static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, int64_t j, lesson one)
+/* Scores and describes output j, which a fit has learned, alone or with the others. */
+static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, int64_t j, fit_output one)
 {
     const owned *before = c->owned;
     one.t = columns_of(c, s, &one.t, j);
@@ -30,7 +30,7 @@ static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, 
 
 /* Saves the outputs before they are scored. In text the parameters of one model of all outputs come first, in
  * the units of the standardised outputs. */
-static void conclude(ctgp *c, const settings *s, ct_outputs *o, const lesson *l)
+static void conclude(ctgp *c, const settings *s, ct_outputs *o, const fit_output *l)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const ct_gp *whole = ct_outputs_joint_model(o);
@@ -50,7 +50,7 @@ static void conclude(ctgp *c, const settings *s, ct_outputs *o, const lesson *l)
 /* -- a model of each ------------------------------------------------------------------------------------- */
 
 /* Learns each target by itself, from the rows that have its value. */
-static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, lesson *l)
+static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, fit_output *l)
 {
     const int64_t p = s->n_targets;
     ct_gp **models = take(c, p, sizeof *models, "models");
@@ -87,7 +87,7 @@ static ct_kernel *usual_kernel(ctgp *c, const ct_column *inputs, int64_t d, bool
 }
 
 /* Learns all targets by one model: shared from the rows with all values, joint from those with any. */
-static ct_outputs *learn_all(ctgp *c, const settings *s, const learned *t, lesson *l)
+static ct_outputs *learn_all(ctgp *c, const settings *s, const learned *t, fit_output *l)
 {
     const bool joint = s->outputs == CT_OUTPUTS_COREGIONALISED;
     const int64_t p = s->n_targets, d = t->d;
@@ -117,7 +117,7 @@ void fit_outputs(ctgp *c, const settings *s, const learned *t)
     if (s->fit.checkpoint && s->outputs == CT_OUTPUTS_EACH)
         fail(c, CODE_USAGE,
              "--checkpoint is of one fit: run ctgp fit for each target, or take --outputs shared");
-    lesson *l = take(c, s->n_targets, sizeof *l, "targets");
+    fit_output *l = take(c, s->n_targets, sizeof *l, "targets");
     ct_outputs *o = (s->outputs == CT_OUTPUTS_EACH ? learn_each : learn_all)(c, s, t, l);
     conclude(c, s, o, l);
 }

@@ -68,7 +68,7 @@ static void write_test(writer *w, score test)
     WRITE(w, field_end('}', NULL));
 }
 
-void fit_report(writer *w, const settings *s, const lesson *l)
+void fit_report(writer *w, const settings *s, const fit_output *l)
 {
     const ct_fit_report r = ct_gp_report(l->gp);
     const ct_gp_choice *all = &l->choice;

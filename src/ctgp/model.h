@@ -104,7 +104,7 @@ typedef struct prediction {
 
 prediction prediction_make(ctgp *c, ct_gp *gp, source *t);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
-void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
+void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given);
 /* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q
  * standard deviations of z. */
 void prediction_moments(const prediction *p, int64_t i, double *mean, double *std);

@@ -6,7 +6,7 @@
 #include <cotangent/gp/transform.h>
 
 /* ct_find_seasons for the transformed y. */
-ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y,
-                              ct_transform_kind transform, ct_season season[CT_SEASONS], int *count);
+ct_status ct__find_seasons_of(const ct_tensor *X, int64_t column, const ct_tensor *y, ct_transform_kind kind,
+                              ct_season season[CT_SEASONS], int *count);
 
 #endif
