@@ -184,7 +184,7 @@ def main():
     if not shutil.which("gnuplot"):
         names = [name for name in names if not name.startswith("plot")]
     print(f"1..{len(names) + 2}")
-    ends("libgomp gets no thread", environment={"LD_PRELOAD": preload, "FAIL_THREADS": "1"})
+    ends("OpenMP gets no thread", environment={"LD_PRELOAD": preload, "FAIL_THREADS": "1"})
     ends("OpenBLAS gets no addresses", preexec_fn=few_addresses)
     for name in names:
         faults = sweep(name)
