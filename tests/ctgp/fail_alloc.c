@@ -111,7 +111,6 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(vo
 {
     REAL(pthread_create);
     Dl_info info;
-    if (no_threads && dladdr(__builtin_return_address(0), &info) && openmp(info.dli_fname))
-        return EAGAIN;
+    if (no_threads && dladdr(__builtin_return_address(0), &info) && openmp(info.dli_fname)) return EAGAIN;
     return real(thread, how, run, argument);
 }

@@ -157,8 +157,8 @@ def sweep(name):
 
 
 def ends(what, **how):
-    """A command with two threads ends with the code of memory and one line of ctgp's own; clang's libomp aborts
-    with a line of its own."""
+    """A command with two threads ends with the code of memory and one line of ctgp's own; clang's libomp
+    aborts with a line of its own."""
     environment = dict(os.environ, OMP_NUM_THREADS="2", **how.pop("environment", {}))
     result = subprocess.run([ctgp, *FIT, "--kernel", "rbf", "--quiet"], env=environment, timeout=60,
                             stdin=subprocess.DEVNULL, capture_output=True, text=True, **how)
