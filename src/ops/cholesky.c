@@ -48,7 +48,7 @@ static ct_var bar_in_ops(ct_var L, ct_var L_bar)
     ct_var S = phi(ct_matmul(ct_t(L), ct_tril(L_bar, 0)));
     S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS);
     S = ct_tri_solve(L, S, CT_LOWER | CT_RIGHT);
-    return ct_scale(ct_add(S, ct_t(S)), 0.5);
+    return ct__symmetric_part(S);
 }
 
 static void vjp(ct_vjp *g)
@@ -61,7 +61,7 @@ static void vjp(ct_vjp *g)
 
 static void jvp(ct_vjp *g)
 {
-    ct_var L = ct_out(g), S = ct_tri_solve(L, ct_in_dot(g, 0), CT_LOWER);
+    ct_var L = ct_out(g), S = ct_tri_solve(L, ct__symmetric_part(ct_in_dot(g, 0)), CT_LOWER);
     S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS | CT_RIGHT);
     ct_give_out_dot(g, 0, ct_matmul(L, phi(S)));
 }

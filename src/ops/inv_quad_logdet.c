@@ -64,7 +64,8 @@ static void vjp(ct_vjp *g)
 
 static void jvp(ct_vjp *g)
 {
-    ct_var K_dot = ct_in_dot(g, 0), y_dot = ct_in_dot(g, 1), inverse = ct_inverse_spd(ct_in(g, 0));
+    ct_var K_dot = ct__symmetric_part(ct_in_dot(g, 0)), y_dot = ct_in_dot(g, 1),
+           inverse = ct_inverse_spd(ct_in(g, 0));
     ct_var alpha = ct_recording(g) ? ct_matmul(inverse, ct_in(g, 1)) : ct_out_at(g, 2);
     ct_var r_dot = ct_sub(y_dot, ct_matmul(K_dot, alpha));
     ct_var q_dot = ct_squeeze(ct_sum(ct_mul(alpha, ct_add(y_dot, r_dot)), -2, false), -1);

@@ -66,7 +66,8 @@ static void dot(ct_vjp *g, bool spd)
 {
     ct_var Pt = ct_out_at(g, 1); /* kept by forward */
     if (ct_recording(g) || is_root(ct_view_of(ct_value(Pt)))) Pt = transposed(ct_in(g, 0), spd);
-    ct_var product = ct_mul(ct_matmul(ct_t(Pt), ct_in_dot(g, 0)), Pt);
+    ct_var A_dot = spd ? ct__symmetric_part(ct_in_dot(g, 0)) : ct_in_dot(g, 0);
+    ct_var product = ct_mul(ct_matmul(ct_t(Pt), A_dot), Pt);
     ct_give_out_dot(g, 0, ct_neg(ct_sum(product, -1, false)));
 }
 

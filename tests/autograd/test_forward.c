@@ -186,6 +186,47 @@ static void wrong_rules(void **state)
     }
 }
 
+/* y = A x of three rows and two columns, by columns; its transpose, by rows; nothing between y and x. */
+static void jacobians(void **state)
+{
+    (void)state;
+    ct_var A = constant(tensor2(device, 3, 2, 1, 2, 3, 4, 5, 6)), x = leaf(tensor2(device, 2, 1, 7, 8));
+    ct_var z = leaf(tensor2(device, 3, 1, 1, 1, 1));
+    const int64_t before = ct_tape_length(tape) + 1;
+    ct_var J = ct_jacobian(ct_matmul(A, x), x);
+    assert_elements(ct_value(J), 0, 0, 1, 2, 3, 4, 5, 6);
+    assert_int_equal(ct_tape_length(tape), before + 1);
+    J = ct_jacobian(ct_matmul(ct_t(A), z), z);
+    assert_elements(ct_value(J), 0, 0, 1, 3, 5, 2, 4, 6);
+    assert_elements(ct_value(ct_jacobian(ct_square(x), z)), 0, 0, 0, 0, 0, 0, 0, 0);
+    assert_elements(ct_value(ct_jacobian(x, x)), 0, 0, 1, 0, 0, 1);
+    assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+}
+
+/* Both ways give the Jacobian of a symmetric input, whose copies of an element share the derivative. */
+static void of_a_symmetric_matrix(void **state)
+{
+    (void)state;
+    ct_var A = leaf(tensor2(device, 2, 2, 4, 2, 2, 5)), L = ct_cholesky(A);
+    ct_var element, wide = ct_concat((ct_var[]){ L, L }, 2, 0);
+    double forward[32], backward[16];
+    assert_ok(ct_read(ct_value(ct_jacobian(wide, A)), forward, sizeof forward), "read");
+    for (int i = 0; i < 4; i++) {
+        element = ct_slice(ct_reshape(L, ct_shape1(4)), 0, i, i + 1, 1);
+        assert_ok(ct_read(ct_value(ct_jacobian(element, A)), backward + 4 * i, 32), "read");
+    }
+    for (int i = 0; i < 16; i++) assert_close(forward[i], backward[i], 1e-14, 1e-15);
+}
+
+static void hessians(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor1(device, 2, 3, 5)), p = ct_slice(x, 0, 0, 1, 1), q = ct_slice(x, 0, 1, 2, 1);
+    ct_var H = ct_hessian(ct_mul(ct_square(p), ct_exp(q)), x); /* p² exp q */
+    const double e = exp(5);
+    assert_elements(ct_value(H), 1e-14, 0, 2 * e, 6 * e, 6 * e, 9 * e);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -198,6 +239,8 @@ static void every_allocation_may_fail(void **state)
         ct_var x = ct_leaf(t, a), y = ct_sum(ct_tanh(ct_matmul(x, ct_t(x))), CT_ALL, false), dot;
         ct_status s = ct_jvp(&y, &dot, 1, &x, &x, 1, CT_GRAD_RECORD);
         if (!s) s = ct_jvp(&dot, &dot, 1, &x, &x, 1, CT_GRAD_FREE);
+        if (!s) s = ct_check(ct_hessian(y, x));
+        if (!s) s = ct_check(ct_jacobian(ct_square(x), x));
         refused = alloc_refused();
         if (s) assert_true(refused);
         ct_release(a);
@@ -213,17 +256,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_derivative),
-        TEST(many_at_once),
-        TEST(in_place),
-        TEST(nests),
-        TEST(forgets_its_work),
-        TEST(long_loops),
-        TEST(without_recording),
-        TEST(refusals),
-        TEST(a_failed_factor),
-        TEST(wrong_rules),
-        TEST(every_allocation_may_fail),
+        TEST(a_derivative),      TEST(many_at_once),
+        TEST(in_place),          TEST(nests),
+        TEST(forgets_its_work),  TEST(long_loops),
+        TEST(without_recording), TEST(refusals),
+        TEST(a_failed_factor),   TEST(wrong_rules),
+        TEST(jacobians),         TEST(of_a_symmetric_matrix),
+        TEST(hessians),          TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

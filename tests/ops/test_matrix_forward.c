@@ -13,12 +13,12 @@ typedef struct call {
     ct_var in[X], x[X], x_dot[X], y[Y], c[Y];
 } call;
 
-static ct_var draw(const point *p, ct_var like, bool symmetric, uint64_t stream)
+static ct_var draw(const point *p, ct_var like, uint64_t stream)
 {
     ct_tensor *t = ct_rand_normal(p->device, ct_var_dtype(like), ct_var_shape(like), 5, stream);
     ct_var v = ct_constant(p->tape, t);
     ct_release(t);
-    return symmetric ? ct_scale(ct_add(v, ct_t(v)), 0.5) : v;
+    return v;
 }
 
 static void outputs_of(call *k, const point *p, const ct_op *op)
@@ -42,10 +42,10 @@ static void open_call(call *k, const point *p)
         k->in[i] = floating ? ct_leaf(p->tape, p->s.in[i]) : ct_constant(p->tape, p->s.in[i]);
         if (!floating) continue;
         k->x[k->n] = k->in[i];
-        k->x_dot[k->n++] = draw(p, k->in[i], p->s.symmetric >> i & 1, (uint64_t)i);
+        k->x_dot[k->n++] = draw(p, k->in[i], (uint64_t)i);
     }
     outputs_of(k, p, p->op);
-    for (int o = 0; o < k->m; o++) k->c[o] = draw(p, k->y[o], false, (uint64_t)(X + o));
+    for (int o = 0; o < k->m; o++) k->c[o] = draw(p, k->y[o], (uint64_t)(X + o));
 }
 
 /* Σ_i a_i b_i, and in *size that of the magnitudes */
