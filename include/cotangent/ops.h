@@ -34,10 +34,12 @@ CT_API ct_var ct_reciprocal(ct_var x);
 CT_API ct_var ct_sin(ct_var x);
 CT_API ct_var ct_cos(ct_var x);
 CT_API ct_var ct_tanh(ct_var x);
+CT_API ct_var ct_sech2(ct_var x);    /* 1 / cosh² x                    */
 CT_API ct_var ct_sigmoid(ct_var x);  /* 1 / (1 + e^-x)                 */
 CT_API ct_var ct_softplus(ct_var x); /* log(1 + e^x), without overflow */
 CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0   */
 CT_API ct_var ct_erf(ct_var x);
+CT_API ct_var ct_gaussian(ct_var x);                    /* e^(-x²)                              */
 CT_API ct_var ct_lgamma(ct_var x);                      /* log |Γ(x)|                           */
 CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0, k <= 10⁴; 0: digamma */
 CT_API ct_var ct_pow(ct_var x, double p);               /* x^p, as C's pow; p is a constant     */

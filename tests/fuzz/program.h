@@ -175,9 +175,9 @@ static void push(machine *m, ct_var v)
 }
 
 static ct_var (*const maps[])(ct_var) = {
-    ct_neg,      ct_abs,    ct_sign,       ct_exp,    ct_expm1, ct_log,           ct_log1p,
-    ct_sqrt,     ct_square, ct_reciprocal, ct_sin,    ct_cos,   ct_tanh,          ct_sigmoid,
-    ct_softplus, ct_relu,   ct_erf,        ct_lgamma, ct_keep,  ct_stop_gradient, ct_diag_embed,
+    ct_neg,    ct_abs, ct_sign,       ct_exp,    ct_expm1, ct_log,           ct_log1p,      ct_sqrt,
+    ct_square, ct_sin, ct_reciprocal, ct_cos,    ct_tanh,  ct_sech2,         ct_sigmoid,    ct_softplus,
+    ct_relu,   ct_erf, ct_gaussian,   ct_lgamma, ct_keep,  ct_stop_gradient, ct_diag_embed,
 };
 
 static ct_var map(machine *m, ct_var a)
