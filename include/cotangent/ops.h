@@ -69,9 +69,14 @@ CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
 
 CT_API ct_var ct_sum(ct_var x, int dim, bool keep);
 CT_API ct_var ct_mean(ct_var x, int dim, bool keep);
-CT_API ct_var ct_max(ct_var x, int dim, bool keep); /* NaN wins; ties share the cotangent equally */
-CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep);
-CT_API ct_var ct_sum_to(ct_var x, ct_shape shape); /* adjoint of ct_broadcast_to */
+CT_API ct_var ct_max(ct_var x, int dim, bool keep);       /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep); /* -inf if all are; its gradient is then 0 */
+CT_API ct_var ct_sum_to(ct_var x, ct_shape shape);        /* adjoint of ct_broadcast_to */
+
+/* e^x_k / Σ_j e^x_j and its logarithm, over dimension `dim`, or over all with CT_ALL; the shape is x's. A
+ * shift of all x changes neither. If all x are -inf, so is the logarithm, and the softmax is 0. */
+CT_API ct_var ct_softmax(ct_var x, int dim);
+CT_API ct_var ct_log_softmax(ct_var x, int dim);
 
 /* -- shapes: views wherever the layout allows ------------------------------------------------------------ */
 
@@ -230,7 +235,7 @@ CT_API ct_var ct_huber(ct_var prediction, ct_var target, double delta);
 /* mean of ½ (log 2π variance + (target - mean)² / variance). A variance that is not positive and finite gives
  * NaN and is flagged with its place. */
 CT_API ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target);
-/* mean over rows of logsumexp(logits) - logits[label]; logits (..., classes), label i64 (...) */
+/* mean over rows of -log_softmax(logits)[label]; logits (..., classes), label i64 (...) */
 CT_API ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label);
 /* log N(y; mean, L Lᵀ) = -½ |L⁻¹(y - mean)|² - Σ log L_ii - n/2 log 2π; y, mean (..., n, 1), L (..., n, n) ->
  * (...). An L_ii that is not positive and finite fails as in ct_cholesky_logdet. */

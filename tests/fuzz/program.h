@@ -215,13 +215,15 @@ static ct_var pairwise(machine *m, ct_var a, ct_var b)
 
 static ct_var reduction(machine *m, ct_var a)
 {
-    int which = below(&m->code, 6), d = byte(&m->code) % 3 ? some_dim(m, a) : CT_ALL;
+    int which = below(&m->code, 8), d = byte(&m->code) % 3 ? some_dim(m, a) : CT_ALL;
     bool keep = byte(&m->code) & 1;
     switch (which) {
     case 0: return ct_mean(a, d, keep);
     case 1: return ct_max(a, d, keep);
     case 2: return ct_logsumexp(a, d, keep);
-    case 3: return ct_sum_to(a, ndim(a) ? ct_shape1(dim(a, -1)) : ct_shape0());
+    case 3: return ct_softmax(a, d);
+    case 4: return ct_log_softmax(a, d);
+    case 5: return ct_sum_to(a, ndim(a) ? ct_shape1(dim(a, -1)) : ct_shape0());
     default: return ct_sum(a, d, keep);
     }
 }
