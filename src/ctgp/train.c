@@ -94,12 +94,12 @@ static void print_calibration(const ct_gp_choice *choice, bool given, const ct_d
 {
     if (given)
         note("variances are those of the likelihood: noise that is given is not calibrated");
-    else if (choice->widening)
+    else if (choice->calibration)
         note("variances are those of the likelihood: there are no leave-one-out residuals (%s)",
              ct_message(device));
-    else if (choice->widened > 1)
+    else if (choice->variance_factor > 1)
         note("all variances times %.4g, the mean square of the standardised leave-one-out residuals",
-             choice->widened);
+             choice->variance_factor);
 }
 
 static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
