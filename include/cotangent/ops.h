@@ -56,20 +56,40 @@ CT_API ct_var ct_maximum(ct_var a, ct_var b); /* NaN wins; in a tie each side ge
 CT_API ct_var ct_minimum(ct_var a, ct_var b);
 CT_API ct_var ct_less(ct_var a, ct_var b);  /* 1 where a < b, else 0; no gradient */
 CT_API ct_var ct_equal(ct_var a, ct_var b); /* 1 where a = b, else 0; no gradient */
+/* Σ_i a[i] x[i] for n <= 64 inputs, which broadcast, in one node: { 1, h } and { y, k } give y + h k. The
+ * terms are added in order. f64 or f32; a is copied. */
+CT_API ct_var ct_lincomb(const double *a, const ct_var *x, int n);
 /* a where cond is not 0, else b. cond is i64, or of their dtype; it gets no gradient. */
 CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
 
 /* -- reductions: over dimension `dim` (negative from the end), or over all with CT_ALL ------------------- */
-/* `keep` leaves the reduced dimension with extent 1. An empty sum is 0; mean, max and logsumexp refuse an
- * empty input (CT_ESHAPE). */
+/* `keep` leaves the reduced dimension with extent 1. An empty sum or norm is 0; the others refuse an empty
+ * input (CT_ESHAPE). */
 
 #define CT_ALL INT32_MIN
 
 CT_API ct_var ct_sum(ct_var x, int dim, bool keep);
 CT_API ct_var ct_mean(ct_var x, int dim, bool keep);
 CT_API ct_var ct_max(ct_var x, int dim, bool keep); /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_min(ct_var x, int dim, bool keep); /* likewise */
+/* The position of the largest (smallest) element along dim, i64; with CT_ALL in row-major order. The first
+ * one of equal elements; the first NaN if there is one. Constants: no gradient. */
+CT_API ct_var ct_argmax(ct_var x, int dim, bool keep);
+CT_API ct_var ct_argmin(ct_var x, int dim, bool keep);
 CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep);
+/* √Σ x², which overflows only if the norm itself does. At x = 0, where there is no derivative, it is 0. */
+CT_API ct_var ct_norm(ct_var x, int dim, bool keep);
 CT_API ct_var ct_sum_to(ct_var x, ct_shape shape); /* adjoint of ct_broadcast_to */
+
+/* -- along a dimension ----------------------------------------------------------------------------------- */
+
+/* y_k = Σ x_j and y_k = Π x_j over j <= k along dim (negative from the end): of x's shape. The gradient of
+ * the product does not divide, so zeros are right, in every order. */
+CT_API ct_var ct_cumsum(ct_var x, int dim);
+CT_API ct_var ct_cumprod(ct_var x, int dim);
+/* y_0 = b_0, y_k = a_{k-1} y_{k-1} + b_k along dim of b; with `reverse` from the end, y_k = a_k y_{k+1} +
+ * b_k. a broadcasts to b's shape with one less along dim (CT_ESHAPE otherwise); y has b's shape. */
+CT_API ct_var ct_recurrence(ct_var a, ct_var b, int dim, bool reverse);
 
 /* -- shapes: views wherever the layout allows ------------------------------------------------------------ */
 
@@ -108,7 +128,7 @@ CT_API ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups);
 
 CT_API ct_var ct_matmul(ct_var a, ct_var b); /* (..., m, k) (..., k, n) -> (..., m, n) */
 /* A linear layer with a block-diagonal weight, y_m = x_m W_mᵀ + b_m: x (B, M F), W (M, G, F), bias (M G), or
- * {NULL,0,0} for none -> (B, M G). The blocks are read and written in place. */
+ * ct_none() -> (B, M G). The blocks are read and written in place. */
 CT_API ct_var ct_blockdiag_linear(ct_var x, ct_var W, ct_var bias);
 CT_API ct_var ct_diag(ct_var A);               /* (..., m, n) -> (..., min(m, n)), the diagonal    */
 CT_API ct_var ct_diag_embed(ct_var d);         /* (..., n) -> (..., n, n), d on the diagonal       */
@@ -116,6 +136,11 @@ CT_API ct_var ct_add_diag(ct_var A, ct_var d); /* A + diag(d); d (..., n), or on
 CT_API ct_var ct_tril(ct_var A, int64_t k);    /* zero where col - row > k                         */
 CT_API ct_var ct_triu(ct_var A, int64_t k);    /* zero where col - row < k                         */
 CT_API ct_var ct_trace(ct_var A);              /* (..., n, n) -> (...)                             */
+/* L (..., n, n) with the vector v (..., n (n + 1) / 2) as its lower triangle, row by row, and zeros above it.
+ * With `exp_diagonal` the diagonal is e^v: a Cholesky factor from any v. Another length is CT_ESHAPE. */
+CT_API ct_var ct_tril_from(ct_var v, bool exp_diagonal);
+/* The lower triangle of A (..., n, n) as such a vector; the rest of A is not read. */
+CT_API ct_var ct_tril_pack(ct_var A);
 
 /* L, lower triangular with A = L Lᵀ, for a symmetric A. Only A's lower triangle is read, and A's cotangent is
  * symmetric. A batch member that is not positive definite becomes NaN and is flagged with the failing minor
