@@ -96,10 +96,16 @@ CT_API ct_var ct_recurrence(ct_var a, ct_var b, int dim, bool reverse);
 CT_API ct_var ct_reshape(ct_var x, ct_shape shape); /* one extent may be -1       */
 CT_API ct_var ct_t(ct_var x);                       /* (..., m, n) -> (..., n, m) */
 CT_API ct_var ct_permute(ct_var x, const int *order);
+/* Elements start, start + step, ... < stop along dim. As in NumPy a negative start or stop counts from the
+ * end; the stop CT_END is the end. What lies outside is refused (CT_EINDEX), where NumPy would clip. */
 CT_API ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step);
+/* Row i of x (n, ...), without its first dimension; negative i from the end. */
+CT_API ct_var ct_row(ct_var x, int64_t i);
 /* Adjoint of ct_slice: zeros of extent `extent` along dim, with x at start, start + step, ... */
 CT_API ct_var ct_unslice(ct_var x, int dim, int64_t extent, int64_t start, int64_t step);
 CT_API ct_var ct_concat(const ct_var *x, int n, int dim);
+/* n values of one shape along a new dimension before `dim` (-1: a new last one). */
+CT_API ct_var ct_stack(const ct_var *x, int n, int dim);
 CT_API ct_var ct_broadcast_to(ct_var x, ct_shape shape);
 CT_API ct_var ct_squeeze(ct_var x, int dim);
 CT_API ct_var ct_unsqueeze(ct_var x, int dim);
