@@ -40,9 +40,13 @@ static void sample(ct_sample *s)
                                          : ct_shape2(1, 3));
 }
 
-const ct_op ct_op_lincomb = {
-    .name = "lincomb", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_lincomb = { .name = "lincomb",
+                              .n_in = -1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .jvp = ct_jvp_linear,
+                              .sample = sample };
 
 ct_var ct_lincomb(const double *a, const ct_var *x, int n)
 {

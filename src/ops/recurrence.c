@@ -1,6 +1,7 @@
 /* recurrence:  y_0 = b_0,  y_k = a_{k-1} y_{k-1} + b_k along a dimension of n;  a has n - 1 there
  * adjoint:     s_k = ȳ_k + a_k s_{k+1}, which is a recurrence in reverse;  b̄ = s,  ā_k = s_{k+1} y_k
  * in reverse:  y_k = a_k y_{k+1} + b_k,  s_k = ȳ_k + a_{k-1} s_{k-1},      b̄ = s,  ā_k = s_k y_{k+1}
+ * forward:     ẏ_k = a_{k-1} ẏ_{k-1} + ḃ_k + ȧ_{k-1} y_{k-1}
  *
  *     cumsum   y_k = Σ_{j <= k} x_j        a = 1,              b = x
  *     cumprod  y_k = Π_{j <= k} x_j        a = x_1, x_2, ...,  b = x_0, 0, 0, ...
@@ -54,16 +55,35 @@ static void forward(ct_call *c)
     ct_prim_recurrence(c, at->reverse, as_rows(a, dim), as_rows(b, dim), as_rows(ct_result(c), dim));
 }
 
+/* All elements of v along dim but the last, or but the first. */
+static ct_var without_end(ct_var v, int dim, bool first)
+{
+    const ct_shape shape = ct_var_shape(v);
+    const int64_t n = shape.ndim < 0 ? 0 : shape.dim[dim < 0 ? dim + shape.ndim : dim], one = n > 0;
+    return ct_slice(v, dim, first ? one : 0, first ? n : n - one, 1);
+}
+
 static void vjp(ct_vjp *g)
 {
     const attr *at = ct_vjp_attr(g);
     const int dim = (int)at->dim;
-    ct_var a = ct_in(g, 0), y = ct_out(g), s = ct_recurrence(a, ct_out_bar(g), dim, !at->reverse);
-    const ct_shape shape = ct_var_shape(y);
-    const int64_t n = shape.dim[dim < 0 ? dim + shape.ndim : dim], one = n > 0;
-    ct_var later = at->reverse ? y : s, earlier = at->reverse ? s : y;
+    ct_var s = ct_recurrence(ct_in(g, 0), ct_out_bar(g), dim, !at->reverse);
     ct_in_bar(g, 1, s);
-    ct_in_bar(g, 0, ct_mul(ct_slice(later, dim, one, n, 1), ct_slice(earlier, dim, 0, n - one, 1)));
+    ct_in_bar(g, 0, ct_mul(without_end(s, dim, !at->reverse), without_end(ct_out(g), dim, at->reverse)));
+}
+
+static void jvp(ct_vjp *g)
+{
+    const attr *at = ct_vjp_attr(g);
+    const int dim = (int)at->dim;
+    ct_var term = ct_in_dot(g, 1);
+    if (ct_has_in_dot(g, 0)) {
+        const ct_shape b = ct_var_shape(term);
+        const int64_t n = b.ndim < 0 ? 0 : b.dim[dim < 0 ? dim + b.ndim : dim];
+        ct_var steps = ct_mul(ct_in_dot(g, 0), without_end(ct_out(g), dim, at->reverse));
+        term = ct_add(term, ct_unslice(steps, dim, n, n > 0 && !at->reverse, 1));
+    }
+    ct_give_out_dot(g, 0, ct_recurrence(ct_in(g, 0), term, dim, at->reverse));
 }
 
 static void sample(ct_sample *s)
@@ -78,9 +98,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 1, b);
 }
 
-const ct_op ct_op_recurrence = {
-    .name = "recurrence", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_recurrence = { .name = "recurrence",
+                                 .n_in = 2,
+                                 .shape = shape,
+                                 .forward = forward,
+                                 .vjp = vjp,
+                                 .jvp = jvp,
+                                 .sample = sample };
 
 ct_var ct_recurrence(ct_var a, ct_var b, int dim, bool reverse)
 {

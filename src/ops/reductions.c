@@ -3,8 +3,7 @@
  *     sum        y = Σ_k x_k               x̄_k = ȳ: a broadcast view, which takes no memory
  *     mean       y = 1/n Σ_k x_k           x̄_k = ȳ / n, from the composition of sum and scale
  *     max, min   y = max_k x_k, NaN wins   x̄_k = ȳ [x_k = y] / #{j : x_j = y}
- *     logsumexp  y = log Σ_k e^{x_k}       x̄_k = ȳ e^{x_k - y}, ȳ times the softmax of x
- *
+ *     logsumexp  y = log Σ_k e^{x_k}       x̄ = ȳ softmax(x); not from y, whose rounding grows with |y|
  *     norm       y = √Σ_k x_k²             x̄_k = ȳ x_k / y, 0 where y = 0
  *     argmax     the first k with x_k = max x; no gradient
  *
@@ -184,8 +183,8 @@ static void logsumexp_forward(ct_call *c) { reduce(c, CT_REDUCE_LOGSUMEXP); }
 
 static void logsumexp_vjp(ct_vjp *g)
 {
-    ct_var y = restored(g, ct_out(g)), y_bar = restored(g, ct_out_bar(g));
-    ct_in_bar(g, 0, ct_mul(y_bar, ct_exp(ct_sub(ct_in(g, 0), y))));
+    const attr *a = ct_vjp_attr(g);
+    ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), ct_softmax(ct_in(g, 0), a->dim)));
 }
 
 const ct_op ct_op_logsumexp = { .name = "logsumexp",
@@ -201,11 +200,19 @@ ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsum
 
 static void norm_forward(ct_call *c) { reduce(c, CT_REDUCE_NORM); }
 
-static void norm_vjp(ct_vjp *g)
+/* x / y, and x / inf = 0 where y = 0 */
+static ct_var direction(const ct_vjp *g)
 {
-    ct_var x = ct_in(g, 0), y = restored(g, ct_out(g)), y_bar = restored(g, ct_out_bar(g)),
-           inf = ct_scalar(ct_vjp_tape(g), ct_var_dtype(x), INFINITY);
-    ct_in_bar(g, 0, ct_mul(y_bar, ct_div(x, ct_where(y, y, inf)))); /* x / inf = 0 */
+    ct_var x = ct_in(g, 0), y = restored(g, ct_out(g));
+    return ct_div(x, ct_where(y, y, ct_scalar(ct_vjp_tape(g), ct_var_dtype(x), INFINITY)));
+}
+
+static void norm_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), direction(g))); }
+
+static void norm_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_give_out_dot(g, 0, ct_sum(ct_mul(direction(g), ct_in_dot(g, 0)), a->dim, a->keep));
 }
 
 static void norm_sample(ct_sample *s)
@@ -218,6 +225,7 @@ const ct_op ct_op_norm = { .name = "norm",
                            .shape = sum_shape,
                            .forward = norm_forward,
                            .vjp = norm_vjp,
+                           .jvp = norm_jvp,
                            .sample = norm_sample };
 
 ct_var ct_norm(ct_var x, int dim, bool keep) { return reduced(&ct_op_norm, x, dim, keep); }

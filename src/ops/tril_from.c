@@ -34,13 +34,16 @@ static void from(ct_call *c)
     if (*(const bool *)ct_attr(c)) ct_prim_map1(c, CT_MAP_exp, NULL, diagonal, diagonal);
 }
 
-static void from_vjp(ct_vjp *g)
+/* The lower triangle of M times the slopes: L_ii on an exponential diagonal, else 1. */
+static ct_var sloped(const ct_vjp *g, ct_var M)
 {
-    ct_var L = ct_out(g), L_bar = ct_out_bar(g);
-    if (*(const bool *)ct_vjp_attr(g))
-        L_bar = ct_add_diag(ct_tril(L_bar, -1), ct_mul(ct_diag(L_bar), ct_diag(L)));
-    ct_in_bar(g, 0, ct_tril_pack(L_bar));
+    if (!*(const bool *)ct_vjp_attr(g)) return M;
+    return ct_add_diag(ct_tril(M, -1), ct_mul(ct_diag(M), ct_diag(ct_out(g))));
 }
+
+static void from_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_tril_pack(sloped(g, ct_out_bar(g)))); }
+
+static void from_jvp(ct_vjp *g) { ct_give_out_dot(g, 0, sloped(g, ct_tril_from(ct_in_dot(g, 0), false))); }
 
 static void from_sample(ct_sample *s)
 {
@@ -55,6 +58,7 @@ const ct_op ct_op_tril_from = { .name = "tril_from",
                                 .shape = from_shape,
                                 .forward = from,
                                 .vjp = from_vjp,
+                                .jvp = from_jvp,
                                 .sample = from_sample };
 
 ct_var ct_tril_from(ct_var v, bool exp_diagonal)
@@ -86,6 +90,7 @@ const ct_op ct_op_tril_pack = { .name = "tril_pack",
                                 .shape = pack_shape,
                                 .forward = pack,
                                 .vjp = pack_vjp,
+                                .jvp = ct_jvp_linear,
                                 .sample = pack_sample };
 
 ct_var ct_tril_pack(ct_var A) { return ct_apply(&ct_op_tril_pack, &A, 1, NULL, 0); }
