@@ -9,7 +9,7 @@ enum { B = 512, M = 16, F = 32, STEPS = 31 };
 
 static ct_var layer(ct_var x, ct_var W, ct_dtype dtype)
 {
-    ct_var y = ct_blockdiag_linear(ct_cast(x, dtype), ct_cast(W, dtype), (ct_var){ NULL, 0, 0 });
+    ct_var y = ct_blockdiag_linear(ct_cast(x, dtype), ct_cast(W, dtype), ct_none());
     return ct_cast(y, CT_F32);
 }
 

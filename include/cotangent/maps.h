@@ -99,6 +99,16 @@ typedef enum ct_map1 { CT_MAPS1(CT_MAP1_NAME) CT_MAP1_COUNT } ct_map1;
 typedef enum ct_map2 { CT_MAPS2(CT_MAP2_NAME) CT_MAP2_COUNT } ct_map2;
 #undef CT_MAP2_NAME
 
-typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } ct_reduction;
+/* NORM is √Σx². ARGMAX and ARGMIN are the first position of the largest and of the smallest element. */
+typedef enum ct_reduction {
+    CT_REDUCE_SUM,
+    CT_REDUCE_MAX,
+    CT_REDUCE_LOGSUMEXP,
+    CT_REDUCE_MIN,
+    CT_REDUCE_NORM,
+    CT_REDUCE_ARGMAX,
+    CT_REDUCE_ARGMIN,
+    CT_REDUCE_COUNT
+} ct_reduction;
 
 #endif

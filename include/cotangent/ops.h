@@ -58,35 +58,61 @@ CT_API ct_var ct_maximum(ct_var a, ct_var b); /* NaN wins; in a tie each side ge
 CT_API ct_var ct_minimum(ct_var a, ct_var b);
 CT_API ct_var ct_less(ct_var a, ct_var b);  /* 1 where a < b, else 0; no gradient */
 CT_API ct_var ct_equal(ct_var a, ct_var b); /* 1 where a = b, else 0; no gradient */
+/* Σ_i a[i] x[i] for n <= 64 inputs, which broadcast, in one node: { 1, h } and { y, k } give y + h k. The
+ * terms are added in order. f64 or f32; a is copied. */
+CT_API ct_var ct_lincomb(const double *a, const ct_var *x, int n);
 /* a where cond is not 0, else b. cond is i64, or of their dtype; it gets no gradient. */
 CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
 
 /* -- reductions: over dimension `dim` (negative from the end), or over all with CT_ALL ------------------- */
-/* `keep` leaves the reduced dimension with extent 1. An empty sum is 0; mean, max and logsumexp refuse an
- * empty input (CT_ESHAPE). */
+/* `keep` leaves the reduced dimension with extent 1. An empty sum or norm is 0; the others refuse an empty
+ * input (CT_ESHAPE). */
 
 #define CT_ALL INT32_MIN
 
 CT_API ct_var ct_sum(ct_var x, int dim, bool keep);
 CT_API ct_var ct_mean(ct_var x, int dim, bool keep);
-CT_API ct_var ct_max(ct_var x, int dim, bool keep);       /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_max(ct_var x, int dim, bool keep); /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_min(ct_var x, int dim, bool keep); /* likewise */
+/* The position of the largest (smallest) element along dim, i64; with CT_ALL in row-major order. The first
+ * one of equal elements; the first NaN if there is one. Constants: no gradient. */
+CT_API ct_var ct_argmax(ct_var x, int dim, bool keep);
+CT_API ct_var ct_argmin(ct_var x, int dim, bool keep);
 CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep); /* -inf if all are; its gradient is then 0 */
-CT_API ct_var ct_sum_to(ct_var x, ct_shape shape);        /* adjoint of ct_broadcast_to */
+/* √Σ x², which overflows only if the norm itself does. Its derivative is 0 at x = 0, where there is none. */
+CT_API ct_var ct_norm(ct_var x, int dim, bool keep);
+CT_API ct_var ct_sum_to(ct_var x, ct_shape shape); /* adjoint of ct_broadcast_to */
 
 /* e^x_k / Σ_j e^x_j and its logarithm, over dimension `dim`, or over all with CT_ALL; the shape is x's. A
  * shift of all x changes neither. If all x are -inf, so is the logarithm, and the softmax is 0. */
 CT_API ct_var ct_softmax(ct_var x, int dim);
 CT_API ct_var ct_log_softmax(ct_var x, int dim);
 
+/* -- along a dimension ----------------------------------------------------------------------------------- */
+
+/* y_k = Σ x_j and y_k = Π x_j over j <= k along dim (negative from the end): of x's shape. The gradient of
+ * the product does not divide, so zeros are right, in every order. */
+CT_API ct_var ct_cumsum(ct_var x, int dim);
+CT_API ct_var ct_cumprod(ct_var x, int dim);
+/* y_0 = b_0, y_k = a_{k-1} y_{k-1} + b_k along dim of b; with `reverse` from the end, y_k = a_k y_{k+1} +
+ * b_k. a broadcasts to b's shape with one less along dim (CT_ESHAPE otherwise); y has b's shape. */
+CT_API ct_var ct_recurrence(ct_var a, ct_var b, int dim, bool reverse);
+
 /* -- shapes: views wherever the layout allows ------------------------------------------------------------ */
 
 CT_API ct_var ct_reshape(ct_var x, ct_shape shape); /* one extent may be -1       */
 CT_API ct_var ct_t(ct_var x);                       /* (..., m, n) -> (..., n, m) */
 CT_API ct_var ct_permute(ct_var x, const int *order);
+/* Elements start, start + step, ... < stop along dim. As in NumPy a negative start or stop counts from the
+ * end; the stop CT_END is the end. What lies outside is refused (CT_EINDEX), where NumPy would clip. */
 CT_API ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step);
+/* Row i of x (n, ...), without its first dimension; negative i from the end. */
+CT_API ct_var ct_row(ct_var x, int64_t i);
 /* Adjoint of ct_slice: zeros of extent `extent` along dim, with x at start, start + step, ... */
 CT_API ct_var ct_unslice(ct_var x, int dim, int64_t extent, int64_t start, int64_t step);
 CT_API ct_var ct_concat(const ct_var *x, int n, int dim);
+/* n values of one shape along a new dimension before `dim` (-1: a new last one). */
+CT_API ct_var ct_stack(const ct_var *x, int n, int dim);
 CT_API ct_var ct_broadcast_to(ct_var x, ct_shape shape);
 CT_API ct_var ct_squeeze(ct_var x, int dim);
 CT_API ct_var ct_unsqueeze(ct_var x, int dim);
@@ -115,7 +141,7 @@ CT_API ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups);
 
 CT_API ct_var ct_matmul(ct_var a, ct_var b); /* (..., m, k) (..., k, n) -> (..., m, n) */
 /* A linear layer with a block-diagonal weight, y_m = x_m W_mᵀ + b_m: x (B, M F), W (M, G, F), bias (M G), or
- * {NULL,0,0} for none -> (B, M G). The blocks are read and written in place. */
+ * ct_none() -> (B, M G). The blocks are read and written in place. */
 CT_API ct_var ct_blockdiag_linear(ct_var x, ct_var W, ct_var bias);
 CT_API ct_var ct_diag(ct_var A);               /* (..., m, n) -> (..., min(m, n)), the diagonal    */
 CT_API ct_var ct_diag_embed(ct_var d);         /* (..., n) -> (..., n, n), d on the diagonal       */
@@ -123,6 +149,11 @@ CT_API ct_var ct_add_diag(ct_var A, ct_var d); /* A + diag(d); d (..., n), or on
 CT_API ct_var ct_tril(ct_var A, int64_t k);    /* zero where col - row > k                         */
 CT_API ct_var ct_triu(ct_var A, int64_t k);    /* zero where col - row < k                         */
 CT_API ct_var ct_trace(ct_var A);              /* (..., n, n) -> (...)                             */
+/* L (..., n, n) with the vector v (..., n (n + 1) / 2) as its lower triangle, row by row, and zeros above it.
+ * With `exp_diagonal` the diagonal is e^v: a Cholesky factor from any v. Another length is CT_ESHAPE. */
+CT_API ct_var ct_tril_from(ct_var v, bool exp_diagonal);
+/* The lower triangle of A (..., n, n) as such a vector; the rest of A is not read. */
+CT_API ct_var ct_tril_pack(ct_var A);
 
 /* L, lower triangular with A = L Lᵀ, for a symmetric A. Only A's lower triangle is read, and A's cotangent is
  * symmetric. A batch member that is not positive definite becomes NaN and is flagged with the failing minor

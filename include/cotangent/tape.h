@@ -24,11 +24,17 @@ CT_BEGIN_DECLS
 typedef struct ct_tape ct_tape;
 
 /* A handle to a value on a tape, passed by value and valid until the tape is reset; `epoch` detects a later
- * use. { NULL, 0, 0 } is the poisoned handle: every op on it returns a poisoned handle. */
+ * use. */
 typedef struct ct_var {
     ct_tape *tape;
     uint32_t index, epoch;
 } ct_var;
+/* The empty handle, for an argument that is left out. To an op it is poisoned, and so is the result. */
+static inline ct_var ct_none(void)
+{
+    const ct_var none = { NULL, 0, 0 };
+    return none;
+}
 
 /* A new tape, which keeps the device alive. NULL only if memory is exhausted or the device is NULL or
  * unusable. */
@@ -61,8 +67,9 @@ CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ..
  * avoid them. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
-/* A constant scalar. */
+/* A scalar: a constant; a leaf (any dtype but i64), whose cotangent ct_cotangent gives. */
 CT_API ct_var ct_scalar(ct_tape *tape, ct_dtype dtype, double value);
+CT_API ct_var ct_leaf_scalar(ct_tape *tape, ct_dtype dtype, double value);
 
 /* The tensor behind a handle, borrowed until the tape is reset; ct_retain keeps it longer. NULL if the tape
  * has failed, or if a backward sweep has freed the tensor: see ct_keep. */
@@ -94,7 +101,7 @@ typedef enum ct_grad_flags {
     CT_GRAD_RECORD = 2, /* record the sweep, so that x_bar can be differentiated; implies KEEP */
 } ct_grad_flags;
 
-/* The vector-Jacobian products x_bar[i] = (dy/dx[i])ᵀ y_bar for i < n. y_bar has y's shape; {NULL,0,0} stands
+/* The vector-Jacobian products x_bar[i] = (dy/dx[i])ᵀ y_bar for i < n. y_bar has y's shape; ct_none() stands
  * for 1 if y has one element. x may be leaves or intermediates. If y does not depend on x[i], x_bar[i] is
  * zeros. The ct_cotangent of leaves is unchanged. On failure every x_bar[i] is poisoned. x_bar may be x. */
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);

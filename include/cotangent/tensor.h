@@ -128,7 +128,10 @@ CT_API ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape);
 CT_API ct_tensor *ct_tensor_transpose(const ct_tensor *t);
 /* Dimension i of the result is dimension order[i] of t. */
 CT_API ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order);
-/* Elements start, start + step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. */
+/* Elements start, start + step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. As in
+ * NumPy a negative start or stop counts from the end; the stop CT_END is the end. What lies outside is
+ * refused (CT_EINDEX), where NumPy would clip. */
+#define CT_END INT64_MAX
 CT_API ct_tensor *ct_tensor_slice(const ct_tensor *t, int dim, int64_t start, int64_t stop, int64_t step);
 /* Removes a dimension of extent 1; inserts one before `dim`. */
 CT_API ct_tensor *ct_tensor_squeeze(const ct_tensor *t, int dim);

@@ -45,7 +45,8 @@ CT_API ct_view ct_view_diagonal(ct_view v);
 CT_API ct_view ct_view_block(ct_view v, int64_t row0, int64_t row1, int64_t col0, int64_t col1);
 /* Dimension i of the result is dimension order[i] of v. */
 CT_API ct_view ct_view_permute(ct_view v, const int *order);
-/* Elements start, start + step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. */
+/* Elements start, start + step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. Negative ones
+ * count from the end, and the stop CT_END is the end. */
 CT_API ct_view ct_view_slice(ct_view v, int dim, int64_t start, int64_t stop, int64_t step);
 /* The same elements in another shape, where the layout allows it. One extent may be -1 (inferred). */
 CT_API ct_view ct_view_reshape(ct_view v, ct_shape shape);

@@ -96,7 +96,6 @@ struct ct_tape {
 /* -- tape.c ---------------------------------------------------------------------------------------------- */
 
 /* The handle without a value. As an input it is poisoned; as the result of a rule it means "no cotangent". */
-static inline ct_var ct_none(void) { return (ct_var){ NULL, 0, 0 }; }
 static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
 {
     return (ct_var){ tape, index, tape->epoch };

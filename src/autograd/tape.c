@@ -220,6 +220,16 @@ ct_var ct_scalar(ct_tape *tape, ct_dtype dtype, double value)
     return ct__push_value(tape, ct_full(tape->device, dtype, ct_shape0(), value), 0, "ct_scalar");
 }
 
+ct_var ct_leaf_scalar(ct_tape *tape, ct_dtype dtype, double value)
+{
+    if (!tape || tape->status) return ct__poisoned(tape);
+    ct_tensor *t = ct_full(tape->device, dtype, ct_shape0(), value);
+    ct_var leaf = t ? push_tensor(tape, "ct_leaf_scalar", t, NODE_LEAF | NODE_NEEDS_GRAD)
+                    : ct__push_value(tape, NULL, 0, "ct_leaf_scalar");
+    ct_release(t);
+    return leaf;
+}
+
 ct_var ct_stop_gradient(ct_var x)
 {
     ct_node *node = ct__node(x);

@@ -76,3 +76,13 @@ ct_var ct_concat(const ct_var *x, int n, int dim)
     for (int i = 0; i < n; i += size) part[parts++] = ct_concat(x + i, n - i < size ? n - i : size, dim);
     return ct_concat(part, parts, dim);
 }
+
+ct_var ct_stack(const ct_var *x, int n, int dim)
+{
+    ct_var part[CT_MAX_INPUTS];
+    int parts = 0, size = x && n > 0 ? (n - 1) / CT_MAX_INPUTS + 1 : 1;
+    for (int i = 0; x && i < n; i += size)
+        part[parts++] =
+            size == 1 ? ct_unsqueeze(x[i], dim) : ct_stack(x + i, n - i < size ? n - i : size, dim);
+    return ct_concat(part, parts, dim);
+}

@@ -2,13 +2,17 @@
  *
  *     sum        y = Σ_k x_k               x̄_k = ȳ: a broadcast view, which takes no memory
  *     mean       y = 1/n Σ_k x_k           x̄_k = ȳ / n, from the composition of sum and scale
- *     max        y = max_k x_k, NaN wins   x̄_k = ȳ [x_k = y] / #{j : x_j = y}
+ *     max, min   y = max_k x_k, NaN wins   x̄_k = ȳ [x_k = y] / #{j : x_j = y}
  *     logsumexp  y = log Σ_k e^{x_k}       x̄ = ȳ softmax(x); not from y, whose rounding grows with |y|
+ *     norm       y = √Σ_k x_k²             x̄_k = ȳ x_k / y, 0 where y = 0
+ *     argmax     the first k with x_k = max x; no gradient
  *
  * Without a tie the rule of max is the gradient of the selected entry. At a tie max is not differentiable;
  * equal shares are the one element of the subdifferential conv{e_k} that does not depend on the order of the
  * entries. logsumexp subtracts the maximum first. */
 #include "support.h"
+
+#include <math.h>
 
 typedef struct attr {
     int dim; /* CT_ALL, or negative from the end */
@@ -42,13 +46,16 @@ static ct_shape shape_of(ct_call *c, bool of_nothing)
 
 static ct_shape shape(ct_call *c) { return shape_of(c, false); }
 
+/* A position needs a contiguous x if all dimensions are reduced. */
 static void reduce(ct_call *c, ct_reduction f)
 {
     const attr *a = ct_attr(c);
+    const bool flat = f >= CT_REDUCE_ARGMAX && a->dim == CT_ALL;
+    const ct_view x = flat ? ct_contiguous(c, ct_arg(c, 0)) : ct_arg(c, 0);
     ct_shape kept = ct_arg_shape(c, 0);
     for (int i = 0; i < kept.ndim; i++)
         if (a->dim == CT_ALL || i == a->dim || i == a->dim + kept.ndim) kept.dim[i] = 1;
-    ct_prim_reduce(c, f, ct_arg(c, 0), ct_view_reshape(ct_result(c), kept));
+    ct_prim_reduce(c, f, x, ct_view_reshape(ct_result(c), kept));
 }
 
 /* y or its cotangent, reshaped so that it broadcasts to x. */
@@ -117,28 +124,29 @@ const ct_op ct_op_mean = { .name = "mean", .n_in = 1, .compose = mean, .sample =
 
 ct_var ct_mean(ct_var x, int dim, bool keep) { return reduced(&ct_op_mean, x, dim, keep); }
 
-/* -- max ------------------------------------------------------------------------------------------------- */
+/* -- max and min ----------------------------------------------------------------------------------------- */
 
 static void max_forward(ct_call *c) { reduce(c, CT_REDUCE_MAX); }
+static void min_forward(ct_call *c) { reduce(c, CT_REDUCE_MIN); }
 
-/* 1 where the element is a maximum, else 0 */
+/* 1 where the element is the maximum or minimum, else 0 */
 static ct_var chosen_of(const ct_vjp *g) { return ct_equal(ct_in(g, 0), restored(g, ct_out(g))); }
 
-static void max_vjp(ct_vjp *g)
+static void extreme_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
     ct_var y_bar = restored(g, ct_out_bar(g)), chosen = chosen_of(g);
     ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, a->dim, true)), chosen));
 }
 
-static void max_jvp(ct_vjp *g)
+static void extreme_jvp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
     ct_var chosen = chosen_of(g), sum = ct_sum(ct_mul(chosen, ct_in_dot(g, 0)), a->dim, a->keep);
     ct_give_out_dot(g, 0, ct_div(sum, ct_sum(chosen, a->dim, a->keep)));
 }
 
-static void max_sample(ct_sample *s)
+static void extreme_sample(ct_sample *s)
 {
     if (draw(s, 1)) ct_sample_kinks(s);
 }
@@ -147,11 +155,40 @@ const ct_op ct_op_max = { .name = "max",
                           .n_in = 1,
                           .shape = shape,
                           .forward = max_forward,
-                          .vjp = max_vjp,
-                          .jvp = max_jvp,
-                          .sample = max_sample };
+                          .vjp = extreme_vjp,
+                          .jvp = extreme_jvp,
+                          .sample = extreme_sample };
+const ct_op ct_op_min = { .name = "min",
+                          .n_in = 1,
+                          .shape = shape,
+                          .forward = min_forward,
+                          .vjp = extreme_vjp,
+                          .jvp = extreme_jvp,
+                          .sample = extreme_sample };
 
 ct_var ct_max(ct_var x, int dim, bool keep) { return reduced(&ct_op_max, x, dim, keep); }
+ct_var ct_min(ct_var x, int dim, bool keep) { return reduced(&ct_op_min, x, dim, keep); }
+
+/* -- argmax and argmin ----------------------------------------------------------------------------------- */
+
+static ct_shape position_shape(ct_call *c)
+{
+    ct_set_dtype(c, CT_I64);
+    return shape(c);
+}
+
+static void argmax_forward(ct_call *c) { reduce(c, CT_REDUCE_ARGMAX); }
+static void argmin_forward(ct_call *c) { reduce(c, CT_REDUCE_ARGMIN); }
+
+const ct_op ct_op_argmax = {
+    .name = "argmax", .n_in = 1, .shape = position_shape, .forward = argmax_forward, .sample = sample
+};
+const ct_op ct_op_argmin = {
+    .name = "argmin", .n_in = 1, .shape = position_shape, .forward = argmin_forward, .sample = sample
+};
+
+ct_var ct_argmax(ct_var x, int dim, bool keep) { return reduced(&ct_op_argmax, x, dim, keep); }
+ct_var ct_argmin(ct_var x, int dim, bool keep) { return reduced(&ct_op_argmin, x, dim, keep); }
 
 /* -- logsumexp ------------------------------------------------------------------------------------------- */
 
@@ -179,3 +216,37 @@ const ct_op ct_op_logsumexp = { .name = "logsumexp",
                                 .sample = sample };
 
 ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsumexp, x, dim, keep); }
+
+/* -- norm ------------------------------------------------------------------------------------------------ */
+
+static void norm_forward(ct_call *c) { reduce(c, CT_REDUCE_NORM); }
+
+/* x / y, and x / inf = 0 where y = 0 */
+static ct_var direction(const ct_vjp *g)
+{
+    ct_var x = ct_in(g, 0), y = restored(g, ct_out(g));
+    return ct_div(x, ct_where(y, y, ct_scalar(ct_vjp_tape(g), ct_var_dtype(x), INFINITY)));
+}
+
+static void norm_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), direction(g))); }
+
+static void norm_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_give_out_dot(g, 0, ct_sum(ct_mul(direction(g), ct_in_dot(g, 0)), a->dim, a->keep));
+}
+
+static void norm_sample(ct_sample *s)
+{
+    if (draw(s, 0)) ct_sample_kinks(s); /* all zero */
+}
+
+const ct_op ct_op_norm = { .name = "norm",
+                           .n_in = 1,
+                           .shape = sum_shape,
+                           .forward = norm_forward,
+                           .vjp = norm_vjp,
+                           .jvp = norm_jvp,
+                           .sample = norm_sample };
+
+ct_var ct_norm(ct_var x, int dim, bool keep) { return reduced(&ct_op_norm, x, dim, keep); }

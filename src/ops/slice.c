@@ -1,4 +1,5 @@
-/* slice:    y = elements start, start + step, ... < stop of x along a dimension: a view
+/* slice:    y = elements start, start + step, ... < stop of x along a dimension: a view. Bounds below 0 count
+ *           from the end.
  * adjoint:  x̄ = unslice(ȳ): zeros elsewhere                            [a selection's transpose]
  * unslice:  y = zeros of `extent` along a dimension, with x at start, start + step, ...
  * adjoint:  x̄ = slice(ȳ) */
@@ -23,14 +24,15 @@ static void slice_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
     const int64_t extent = extent_of(a, ct_var_shape(ct_in(g, 0)));
-    ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, a->start, a->step));
+    ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, ct__bound(a->start, extent), a->step));
 }
 
 static void slice_sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
-    attr variants[] = { { -2, n / 3, 1, n }, { -2, 0, 2, n }, { -1, 1, 1, 3 }, { -2, n, 1, n } };
-    ct_sample_attr(s, &variants[ct_sample_variant(s, 4)], sizeof(attr));
+    attr variants[] = { { -2, n / 3, 1, n }, { -2, 0, 2, n },       { -1, 1, 1, 3 },
+                        { -2, n, 1, n },     { -1, -2, 1, CT_END }, { -1, -3, 2, -1 } };
+    ct_sample_attr(s, &variants[ct_sample_variant(s, 6)], sizeof(attr));
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
@@ -48,6 +50,9 @@ ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)
 {
     return ct_apply(&ct_op_slice, &x, 1, &(attr){ dim, start, step, stop }, sizeof(attr));
 }
+
+/* Not i + 1 where that would be 0, the beginning. */
+ct_var ct_row(ct_var x, int64_t i) { return ct_squeeze(ct_slice(x, 0, i, i == -1 ? CT_END : i + 1, 1), 0); }
 
 /* -- unslice --------------------------------------------------------------------------------------------- */
 

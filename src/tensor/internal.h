@@ -186,6 +186,11 @@ static inline ct_shape ct__shape(const ct_view *v)
 }
 static inline int64_t ct__min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ct__max(int64_t a, int64_t b) { return a > b ? a : b; }
+/* A bound of a slice: negative from the end, CT_END the end. */
+static inline int64_t ct__bound(int64_t bound, int64_t extent)
+{
+    return bound < 0 ? bound + extent : bound == CT_END ? extent : bound;
+}
 /* The number of elements. */
 static inline int64_t ct__count(const ct_view *v)
 {

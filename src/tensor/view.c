@@ -119,11 +119,13 @@ ct_view ct_view_slice(ct_view v, int dim, int64_t start, int64_t stop, int64_t s
     if (!v.storage) return v;
     int d = check_dim(&v, dim, v.ndim);
     if (d < 0) return unmade();
-    if (start < 0 || stop < start || stop > v.dim[d] || step < 1)
+    const int64_t first = ct__bound(start, v.dim[d]), end = ct__bound(stop, v.dim[d]);
+    if (first < 0 || end < first || end > v.dim[d] || step < 1)
         return REFUSE(v, CT_EINDEX,
                       "slice %lld:%lld:%lld does not fit extent %lld of dimension %d: "
-                      "0 <= start <= stop <= extent, step >= 1",
+                      "0 <= start <= stop <= extent, negative ones from the end, step >= 1",
                       (long long)start, (long long)stop, (long long)step, (long long)v.dim[d], d);
+    start = first, stop = end;
     v.dim[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
     if (v.dim[d] > 0) v.data = (char *)v.data + start * v.stride[d] * (int64_t)ct__size(v.dtype);
     if (v.dim[d] > 1) v.stride[d] *= step;

@@ -18,8 +18,10 @@ CALL(copy, ct_prim_copy(c, v[0], v[1]))
 CALL(fill, ct_prim_fill(c, v[0], 1))
 CALL(map1, ct_prim_map1(c, CT_MAP_exp, NULL, v[0], v[1]))
 CALL(map2, ct_prim_map2(c, CT_MAP_mul, v[0], v[1], v[2]))
+CALL(axpby, ct_prim_axpby(c, 2, v[0], 3, v[1], v[2]))
 CALL(where, ct_prim_where(c, v[0], v[1], v[2], v[3]))
 CALL(reduce, ct_prim_reduce(c, CT_REDUCE_SUM, v[0], v[1]))
+CALL(position, ct_prim_reduce(c, CT_REDUCE_ARGMAX, v[0], v[1]))
 CALL(gather, ct_prim_gather(c, v[0], v[1], v[2]))
 CALL(scatter_add, ct_prim_scatter_add(c, v[0], v[1], v[2]))
 CALL(group_by, ct_prim_group_by(c, v[0], v[1]))
@@ -32,6 +34,9 @@ CALL(syrk, ct_prim_syrk(c, 1, v[0], 0, v[1]))
 CALL(trsm, ct_prim_trsm(c, CT_LOWER, 1, v[0], v[1]))
 CALL(trmm, ct_prim_trmm(c, CT_RIGHT, 1, v[0], v[1]))
 CALL(triangle, ct_prim_triangle(c, v[0], true, 0, v[1]))
+CALL(recurrence, ct_prim_recurrence(c, false, v[0], v[1], v[2]))
+CALL(pack_lower, ct_prim_pack_lower(c, v[0], v[1]))
+CALL(unpack_lower, ct_prim_unpack_lower(c, v[0], v[1]))
 CALL(potrf, ct_prim_potrf(c, v[0]))
 CALL(potrf_lower, ct_prim_potrf_lower(c, 0, v[0]))
 CALL(trtri, ct_prim_trtri(c, v[0]))
@@ -75,8 +80,10 @@ static const prim prims[] = {
     ROW(fill, "33 drcmfs"),
     ROW(map1, "33 sf", "33 sm"),
     ROW(map2, "33 sf", "33 sf", "33 sm"),
+    ROW(axpby, "33 sf", "33 sf", "33 sm"),
     ROW(where, "33 dsf", "33 sf", "33 sf", "33 sm"),
     ROW(reduce, "33 rsm", "13 sf"),
+    ROW(position, "33 drs", "i13 sf"),
     ROW(gather, "32 rs", "i4 s", "42 s"),
     ROW(scatter_add, "42 s", "i4 s", "32 rs"),
     ROW(group_by, "i4 s", "i7 c"),
@@ -89,6 +96,9 @@ static const prim prims[] = {
     ROW(trsm, "33 s", "32 csm"),
     ROW(trmm, "33 s", "23 rsm"),
     ROW(triangle, "33 s", "33 sm"),
+    ROW(recurrence, "23 s", "33 s", "33 sm"),
+    ROW(pack_lower, "33 s", "61 sm"),
+    ROW(unpack_lower, "61 s", "33 sm"),
     ROW(potrf, "33 dsm"),
     ROW(potrf_lower, "33 dsm"),
     ROW(trtri, "33 dsm"),

@@ -30,6 +30,24 @@ static void a_gradient(void **state)
     assert_close(ct_item(y), 36, 0, 0); /* the output stays */
 }
 
+/* Rows, stacked again, and a scalar leaf: y = s Σ_ij i x_ij² for the rows i = 1, 2. */
+static void rows_and_scalars(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor2(device, 2, 2, 1, 2, 3, 4)), s = ct_leaf_scalar(tape, CT_F64, 3);
+    ct_var again = ct_stack((ct_var[]){ ct_row(x, 0), ct_scale(ct_row(x, -1), 2) }, 2, 0);
+    assert_elements(ct_value(again), 0, 0, 1, 2, 6, 8);
+    assert_elements(ct_value(ct_stack((ct_var[]){ ct_row(x, -2), ct_row(x, 1) }, 2, -1)), 0, 0, 1, 3, 2, 4);
+    assert_ok(ct_backward(ct_mul(s, ct_sum(ct_mul(x, again), CT_ALL, false))), ct_tape_message(tape));
+    assert_elements(ct_cotangent(s), 1e-15, 0, 5 + 2 * 25);
+    assert_elements(ct_cotangent(x), 1e-15, 0, 6, 12, 36, 48);
+    ct_var many[100];
+    for (int i = 0; i < 100; i++) many[i] = ct_scalar(tape, CT_F64, i);
+    ct_var all = ct_stack(many, 100, 0);
+    assert_int_equal(ct_var_shape(all).dim[0], 100);
+    assert_close(ct_item(ct_row(all, 77)), 77, 0, 0);
+}
+
 static void fan_out_adds(void **state)
 {
     (void)state;
@@ -450,6 +468,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_gradient),
+        TEST(rows_and_scalars),
         TEST(fan_out_adds),
         TEST(broadcasting_is_summed_back),
         TEST(constants_get_no_cotangent),

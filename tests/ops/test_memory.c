@@ -1,5 +1,5 @@
 /* The k-th allocation fails, for every k, in what the op matrix does not reach: factors kept across tapes,
- * solves with factors, products over kept groups. */
+ * solves with factors, products over kept groups, rows. */
 #include "alloc.h"
 #include "check.h"
 
@@ -35,6 +35,13 @@ static ct_var grouped(ct_tape *tape, ct_tensor *A, ct_tensor *B)
                              groups);
 }
 
+static ct_var rows(ct_tape *tape, ct_tensor *A, ct_tensor *B)
+{
+    (void)B;
+    ct_var a = ct_leaf(tape, A), s = ct_leaf_scalar(tape, CT_F64, 2);
+    return ct_mul(s, ct_stack((ct_var[]){ ct_row(a, 0), ct_row(a, -1) }, 2, -1));
+}
+
 static ct_status life(step_fn *step, double *value)
 {
     static const double a[] = { 4, 1, 0, 1, 3, 1, 0, 1, 5 };
@@ -58,7 +65,7 @@ static ct_status life(step_fn *step, double *value)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    step_fn *const steps[] = { lu_factor, cholesky_factor, lu_solve, grouped };
+    step_fn *const steps[] = { lu_factor, cholesky_factor, lu_solve, grouped, rows };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         double wanted = NAN, value = NAN;
         assert_ok(life(steps[i], &wanted), "with memory");

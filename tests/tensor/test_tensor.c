@@ -86,6 +86,9 @@ static void views_share_and_refuse(void **state)
     ct_tensor *t = iota(ct_shape3(2, 3, 4));
     ct_tensor *s = ct_tensor_slice(t, 1, 0, 3, 2), *p = ct_tensor_permute(t, (int[]){ 2, 0, 1 });
     assert_elements(s, 0, 0, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23);
+    ct_tensor *n = ct_tensor_slice(t, 1, -2, CT_END, 1), *m = ct_tensor_slice(t, -1, -4, -1, 2);
+    assert_elements(n, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23);
+    assert_elements(m, 0, 0, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22);
     assert_elements(p, 0, 0, 0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19,
                     23);
     assert_false(ct_tensor_is_contiguous(p));
@@ -104,6 +107,7 @@ static void views_share_and_refuse(void **state)
     assert_null(ct_tensor_slice(t, 0, 0, 3, 1));
     assert_null(ct_tensor_slice(t, 0, 1, 0, 1));
     assert_null(ct_tensor_slice(t, 0, 0, 1, 0));
+    assert_null(ct_tensor_slice(t, 0, -9, CT_END, 1));
     assert_null(ct_tensor_permute(t, (int[]){ 0, 0, 1 }));
     assert_null(ct_tensor_squeeze(t, 0));
     assert_null(ct_tensor_transpose(NULL));
@@ -117,7 +121,7 @@ static void views_share_and_refuse(void **state)
     assert_int_equal(ct_copy(t, w), CT_EINVAL);
     ct_tensor *d = ct_tensor_diagonal(t);
     assert_elements(d, 0, 0, 0, 5, 10, 12, 17, 22);
-    ct_tensor *all[] = { t, s, p, r, q, e, u, v, b, w, d };
+    ct_tensor *all[] = { t, s, n, m, p, r, q, e, u, v, b, w, d };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
 }
 

@@ -109,6 +109,13 @@ void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view o
 
 void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out) { ct__map2(c, f, &a, &b, &out); }
 
+void ct_prim_axpby(ct_call *c, double a, ct_view x, double b, ct_view y, ct_view out)
+{
+    if (!ct__one_dtype(c, &x, &out) || !ct__one_dtype(c, &y, &out)) return;
+    ct__assert(ct__are_apart_or_one(&x, &out) && ct__are_apart_or_one(&y, &out));
+    if (ct__spread(c, &x, &out) && ct__spread(c, &y, &out)) CT__DO(c, axpby, a, &x, b, &y, &out);
+}
+
 void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 {
     if (ct__one_dtype(c, &a, &out) && ct__one_dtype(c, &b, &out) &&
@@ -118,9 +125,18 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
         CT__DO(c, where, &cond, &a, &b, &out);
 }
 
+/* Whether the dtypes fit: a position is i64, of an x in f64 or f32. */
+static bool reduces_to(ct_call *c, ct_reduction f, const ct_view *x, const ct_view *out)
+{
+    if (f < CT_REDUCE_ARGMAX) return ct__one_floating(c, x, out);
+    return ct__one_dtype(c, x, x) && ct__usable(c, out) &&
+           ct_require(c, out->dtype == CT_I64, CT_EDTYPE, "a position is i64, the result is %s",
+                      ct_dtype_name(out->dtype));
+}
+
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
-    if (!ct__one_floating(c, &x, &out) || !is_function(c, f, CT_REDUCE_LOGSUMEXP + 1, "maps.h")) return;
+    if (!is_function(c, f, CT_REDUCE_COUNT, "maps.h") || !reduces_to(c, f, &x, &out)) return;
     ct__assert(ct__are_apart(&x, &out));
     while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
@@ -133,6 +149,12 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
         ct__lay_out(&x, &count);
         ct__lay_out(&out, &one);
     }
+    int reduced = 0;
+    for (int i = 0; i < out.ndim; i++) reduced += out.dim[i] != x.dim[i];
+    if (f >= CT_REDUCE_ARGMAX &&
+        !ct_require(c, reduced <= 1 && (ct__count(&x) || !ct__count(&out)), CT_ESHAPE,
+                    "a position needs one dimension, which is not empty, or a contiguous input"))
+        return;
     CT__DO(c, reduce, f, &x, &out);
 }
 

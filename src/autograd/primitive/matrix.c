@@ -69,7 +69,41 @@ void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out)
         CT__DO(c, sqdist, &x, &y, &out);
 }
 
+/* -- sequences ------------------------------------------------------------------------------------------- */
+
+void ct_prim_recurrence(ct_call *c, bool reverse, ct_view a, ct_view b, ct_view y)
+{
+    if (!ct__one_dtype(c, &a, &y) || !ct__one_dtype(c, &b, &y) || !ct__spread_batch(c, &a, &y) ||
+        !ct__spread_batch(c, &b, &y))
+        return;
+    const int64_t n = ct__dim(&y, -2), m = ct__dim(&y, -1);
+    if (ct_require(c, ct__same_shape(&b, &y) && ct__dim(&a, -2) == ct__max(n - 1, 0) && ct__dim(&a, -1) == m,
+                   CT_ESHAPE, "a recurrence of n rows needs n rows b and n - 1 rows a"))
+        CT__DO(c, recurrence, reverse, &a, &b, &y);
+}
+
 /* -- triangles ------------------------------------------------------------------------------------------- */
+
+/* Whether v is a column for the lower triangle of A. */
+static bool match_packed(ct_call *c, const ct_view *v, const ct_view *A)
+{
+    const int64_t n = ct__dim(A, -1);
+    return ct__square(c, A) &&
+           ct_require(c, ct__dim(v, -2) == n * (n + 1) / 2 && ct__dim(v, -1) == 1, CT_ESHAPE,
+                      "a packed triangle of n rows is a column of n (n + 1) / 2 numbers");
+}
+
+void ct_prim_pack_lower(ct_call *c, ct_view A, ct_view v)
+{
+    if (ct__one_dtype(c, &A, &v) && ct__spread_batch(c, &A, &v) && match_packed(c, &v, &A))
+        CT__DO(c, pack_lower, &A, &v);
+}
+
+void ct_prim_unpack_lower(ct_call *c, ct_view v, ct_view A)
+{
+    if (ct__one_dtype(c, &v, &A) && ct__spread_batch(c, &v, &A) && match_packed(c, &v, &A))
+        CT__DO(c, unpack_lower, &v, &A);
+}
 
 /* Whether a triangular T fits B from the left or the right. Broadcasts T to B's batch. */
 static bool match_triangular(ct_call *c, unsigned flags, ct_view *T, const ct_view *B)

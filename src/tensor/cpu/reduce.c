@@ -1,13 +1,14 @@
-/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64. The order of operations depends
- * on the shape alone: ranges are halved recursively down to short runs (pairwise summation), so the rounding
- * error grows with log n. */
+/* Sums, extremes, logsumexps and norms over any dimensions. All arithmetic is in f64. The order of operations
+ * depends on the shape alone: ranges are halved recursively down to short runs (pairwise summation), so the
+ * rounding error grows with log n. */
 #include "cpu.h"
 #include "half.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef enum pass { SUM, MAX, EXPSUM } pass;
+/* A pass adds its terms, or takes their maximum: x, (x s)², e^(x - s), x, -x, |x|. */
+typedef enum pass { SUM, SQUARES, EXPSUM, MAX, NEGATED, SIZES } pass;
 
 typedef struct reduction {
     const ct_view *x;
@@ -19,18 +20,18 @@ typedef struct reduction {
     int team, isa;
 } reduction;
 
-static double start(pass f) { return f == MAX ? -INFINITY : 0; }
+static double start(pass f) { return f >= MAX ? -INFINITY : 0; }
 
-/* For MAX, NaN on either side gives NaN. */
+/* For a maximum, NaN on either side gives NaN. */
 static inline double combine(pass f, double a, double b)
 {
-    return f != MAX ? a + b : ((b > a) | (b != b)) ? b : a;
+    return f < MAX ? a + b : ((b > a) | (b != b)) ? b : a;
 }
 
-/* n <= CT__REDUCE_WIDTH elements as doubles, in place or converted into buffer. For EXPSUM they are e^(x_i -
- * shift_i), with the shifts `pitch` apart. Not inlined, because its loops would run out of registers. */
+/* The terms of n <= CT__REDUCE_WIDTH elements as doubles, in place or in buffer. The scales or shifts s are
+ * `pitch` apart; no scales: 1. Not inlined, because its loops would run out of registers. */
 static __attribute__((noinline)) const double *load(const reduction *r, pass f, const void *x, int64_t n,
-                                                    int64_t step, const double *shift, int64_t pitch,
+                                                    int64_t step, const double *s, int64_t pitch,
                                                     double *buffer)
 {
     const double *v = buffer;
@@ -49,10 +50,23 @@ static __attribute__((noinline)) const double *load(const reduction *r, pass f, 
         ct__widen_tile(r->isa, r->x->dtype, 1, n, x, 0, step, wide, 0);
         for (int64_t i = 0; i < n; i++) buffer[i] = (double)wide[i];
     }
-    if (f != EXPSUM) return v;
-    for (int64_t i = 0; i < n; i++) buffer[i] = v[i] - shift[i * pitch];
-    ct__vector_exp(r->isa, n, buffer);
-    return buffer;
+    switch (f) {
+    case SQUARES:
+        for (int64_t i = 0; i < n; i++) buffer[i] = s ? v[i] * s[i * pitch] : v[i];
+        for (int64_t i = 0; i < n; i++) buffer[i] *= buffer[i];
+        return buffer;
+    case EXPSUM:
+        for (int64_t i = 0; i < n; i++) buffer[i] = v[i] - s[i * pitch];
+        ct__vector_exp(r->isa, n, buffer);
+        return buffer;
+    case NEGATED:
+        for (int64_t i = 0; i < n; i++) buffer[i] = -v[i];
+        return buffer;
+    case SIZES:
+        for (int64_t i = 0; i < n; i++) buffer[i] = fabs(v[i]);
+        return buffer;
+    default: return v;
+    }
 }
 
 /* Combines in explicit lanes, so that every compiler uses the same order. Callers pass a constant f. */
@@ -72,7 +86,7 @@ static inline double combine_run(const pass f, const double *v, int64_t n)
 /* result_j = f(result_j, v_j) */
 static inline void combine_row(pass f, int64_t width, const double *v, double *result)
 {
-    if (f == MAX)
+    if (f >= MAX)
         for (int64_t j = 0; j < width; j++) result[j] = combine(MAX, result[j], v[j]);
     else
         for (int64_t j = 0; j < width; j++) result[j] = combine(SUM, result[j], v[j]);
@@ -94,7 +108,7 @@ static void reduce_leaf(const reduction *r, pass f, int64_t n, const void *x, in
             const double *v = load(r, f, ct__at(x, r->x->dtype, j * next + i * step), length, step,
                                    shift ? shift + j : NULL, 0, buffer);
             result[j] =
-                combine(f, result[j], f == MAX ? combine_run(MAX, v, length) : combine_run(SUM, v, length));
+                combine(f, result[j], f >= MAX ? combine_run(MAX, v, length) : combine_run(SUM, v, length));
         }
 }
 
@@ -139,6 +153,44 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
 }
 
 /* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the result itself. */
+static void logsumexp(const reduction *r, const void *x, int64_t width, double *result)
+{
+    double shift[CT__REDUCE_WIDTH], sum[CT__REDUCE_WIDTH];
+    for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
+    reduce_block(r, EXPSUM, x, width, shift, sum);
+    for (int64_t i = 0; i < width; i++)
+        if (isfinite(result[i])) result[i] += log(sum[i]);
+}
+
+/* √Σx² = √Σ(x s)² / s, given the sum for s = 1. Where that is outside the range in which no digit is lost, s
+ * is the power of two that brings the largest |x| near 1. */
+static void norm(const reduction *r, const void *x, int64_t width, double *result)
+{
+    bool fine = true;
+    for (int64_t i = 0; i < width; i++) fine &= result[i] > 1e-280 && result[i] < 1e300;
+    double most[CT__REDUCE_WIDTH], scale[CT__REDUCE_WIDTH] = { 0 }, sum[CT__REDUCE_WIDTH] = { 0 };
+    if (!fine) {
+        reduce_block(r, SIZES, x, width, NULL, most);
+        for (int64_t i = 0; i < width; i++)
+            scale[i] = most[i] > 0 && isfinite(most[i]) ? ldexp(1, (int)fmin(1000, -logb(most[i]))) : 1;
+        reduce_block(r, SQUARES, x, width, scale, sum);
+    }
+    for (int64_t i = 0; i < width; i++)
+        result[i] = result[i] > 1e-280 && result[i] < 1e300 ? sqrt(result[i]) : sqrt(sum[i]) / scale[i];
+}
+
+/* The first position of y among the reduced elements, which are of one dimension; of NaN, if y is. */
+static int64_t position(const reduction *r, const void *x, double y)
+{
+    const int64_t n = r->over[0].dim, step = r->over[0].stride[0];
+    int64_t i = 0;
+    for (; i < n - 1; i++) {
+        const double v = ct__get(r->x->dtype, x, i * step);
+        if (v == y || (v != v && y != y)) break;
+    }
+    return i;
+}
+
 static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_view *out)
 {
     const int64_t last = r->kept - 1, *step = r->keep[last].stride, n = r->keep[last].dim;
@@ -146,20 +198,23 @@ static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const 
     const int64_t width = ct__min(n - j, r->block),
                   at_out = j * step[1] + ct__axis_offset(r->keep, last, 1, rest);
     const void *x = ct__at(r->x->data, r->x->dtype, j * step[0] + ct__axis_offset(r->keep, last, 0, rest));
+    static const pass first[] = {
+        [CT_REDUCE_SUM] = SUM,       [CT_REDUCE_MAX] = MAX,      [CT_REDUCE_LOGSUMEXP] = MAX,
+        [CT_REDUCE_MIN] = NEGATED,   [CT_REDUCE_NORM] = SQUARES, [CT_REDUCE_ARGMAX] = MAX,
+        [CT_REDUCE_ARGMIN] = NEGATED
+    };
     double result[CT__REDUCE_WIDTH];
-    reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, NULL, result);
-    if (f == CT_REDUCE_LOGSUMEXP) {
-        double shift[CT__REDUCE_WIDTH], sum[CT__REDUCE_WIDTH];
-        for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
-        reduce_block(r, EXPSUM, x, width, shift, sum);
-        for (int64_t i = 0; i < width; i++)
-            if (isfinite(result[i])) result[i] += log(sum[i]);
-    }
+    reduce_block(r, first[f], x, width, NULL, result);
+    if (f == CT_REDUCE_LOGSUMEXP) logsumexp(r, x, width, result);
+    if (f == CT_REDUCE_NORM) norm(r, x, width, result);
+    if (first[f] == NEGATED)
+        for (int64_t i = 0; i < width; i++) result[i] = -result[i];
     for (int64_t i = 0; i < width; i++) {
         void *to = ct__at(out->data, out->dtype, at_out + i * step[1]);
         switch (out->dtype) {
         case CT_F64: *(double *)to = result[i]; break;
         case CT_F32: *(float *)to = (float)result[i]; break;
+        case CT_I64: *(int64_t *)to = position(r, ct__at(x, r->x->dtype, i * step[0]), result[i]); break;
         default: *(uint16_t *)to = ct__to_half(out->dtype, ct__odd_f32(result[i]));
         }
     }
@@ -179,7 +234,11 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_vi
             ct__axis_insert(r.keep, &r.kept, (ct__axis){ x->dim[d], { x->stride[d], out->stride[d] } });
         }
     }
-    if (!inputs) return ct__cpu_fill(dev, out, f == CT_REDUCE_SUM ? 0 : -INFINITY);
+    if (!inputs)
+        return ct__cpu_fill(dev, out,
+                            f == CT_REDUCE_SUM || f == CT_REDUCE_NORM ? 0
+                            : f == CT_REDUCE_MIN                      ? INFINITY
+                                                                      : -INFINITY);
     if (!r.kept) r.keep[r.kept++].dim = 1;
     if (!r.reduced) r.over[r.reduced++].dim = 1;
     ct__axis_merge(r.keep, &r.kept);

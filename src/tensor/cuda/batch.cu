@@ -126,6 +126,31 @@ ct_status ct__triangle(const ct__job &b, const ct__matrix &x, bool upper, int64_
     return CT__BATCH_EACH("triangle", b, triangle_kernel, ct__entries(b, out), x, out, upper, k, rest);
 }
 
+/* Entry (i, j) of a lower triangle is number i (i + 1) / 2 + j of the column v. */
+template <typename T> static __global__ void packed_kernel(ct__batch b, ct__matrix A, ct__matrix v, bool back)
+{
+    CT__EACH_ENTRY(at, b, A)
+    {
+        const ct__entry packed{ at.member, at.i * (at.i + 1) / 2 + at.j, 0 };
+        if (back)
+            ct__at_entry<T>(b, A, at) = at.j > at.i ? (T)0 : ct__at_entry<T>(b, v, packed);
+        else if (at.j <= at.i)
+            ct__at_entry<T>(b, v, packed) = ct__at_entry<T>(b, A, at);
+    }
+}
+
+ct_status ct__cuda_pack_lower(ct_device *dev, const ct_view *A, ct_view *v)
+{
+    const ct__matrices<2> b(dev, { v, A });
+    return CT__BATCH_EACH("pack_lower", b, packed_kernel, ct__entries(b, b.m[1]), b.m[1], b.m[0], false);
+}
+
+ct_status ct__cuda_unpack_lower(ct_device *dev, const ct_view *v, ct_view *A)
+{
+    const ct__matrices<2> b(dev, { A, v });
+    return CT__BATCH_EACH("unpack_lower", b, packed_kernel, ct__entries(b, b.m[0]), b.m[0], b.m[1], true);
+}
+
 ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
     const ct__matrices<2> b(dev, { x, out });

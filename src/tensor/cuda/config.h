@@ -22,6 +22,10 @@ enum {
     CT__REDUCE_PIECES = 1024,  /* most pieces of an output; bits                                        */
     CT__REDUCE_GRID = 1 << 17, /* threads that occupy the GPU; more pieces gain nothing; bits           */
 
+    /* -- recurrences -- */
+    CT__RECURRENCE_LEAST = 32,   /* fewest steps of a piece; bits                                        */
+    CT__RECURRENCE_FULL = 16384, /* sequences that occupy the GPU, so that none is divided; bits         */
+
     /* -- products -- */
     CT__SYRK_DIAGONAL = 512, /* extent of a symmetric product's diagonal blocks, which are computed whole */
 

@@ -1,4 +1,4 @@
-/* Elementwise fill, copy between layouts and dtypes, where, and random numbers. */
+/* Elementwise fill, copy between layouts and dtypes, a x + b y, where, and random numbers. */
 #include <math.h>
 
 #include "loop.cuh"
@@ -81,6 +81,24 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
                           cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
                                           cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
     return CT__RUN_EACH(dev, "copy", move_kernel, s.count, s, (int)bytes);
+}
+
+/* -- a x + b y ------------------------------------------------------------------------------------------- */
+
+template <typename T> static __global__ void axpby_kernel(ct__span s, T a, T b)
+{
+    CT__EACH(i, s.count)
+    {
+        const ct__located<3> at(s, i);
+        ((T *)s.data[0])[at[0]] = a * ((const T *)s.data[1])[at[1]] + b * ((const T *)s.data[2])[at[2]];
+    }
+}
+
+ct_status ct__cuda_axpby(ct_device *dev, double a, const ct_view *x, double b, const ct_view *y, ct_view *out)
+{
+    const ct__span s = ct__make_span({ out, x, y });
+#define AXPBY(T) CT__RUN_EACH(dev, "axpby", axpby_kernel<T>, s.count, s, (T)a, (T)b)
+    return out->dtype == CT_F64 ? AXPBY(double) : AXPBY(float);
 }
 
 /* -- where ----------------------------------------------------------------------------------------------- */

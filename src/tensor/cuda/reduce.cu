@@ -1,5 +1,5 @@
-/* Sums, maxima and logsumexps over any dimensions. Accumulation is in f64, exponentials in f64 for f64 and in
- * f32 for others. The order of operations depends on the shape alone: no atomics. */
+/* Sums, extremes, logsumexps and norms over any dimensions. Accumulation is in f64, exponentials in f64 for
+ * f64 and in f32 for others. The order of operations depends on the shape alone: no atomics. */
 #include "loop.cuh"
 
 #include <math.h>
@@ -12,7 +12,8 @@ typedef struct axes {
 } axes;
 enum { X, OUT };
 
-/* A partial result: m = Σ x, or m = max x and s = Σ exp(x - m). */
+/* A partial result: m = Σ x; m = max x and s = Σ exp(x - m); m = max |x| and s = Σ (x / m)²; or an extreme m
+ * (of -x for a smallest x) and its position s. */
 struct seen {
     double m, s;
 };
@@ -31,11 +32,35 @@ typedef struct reduction {
 static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 {
     if (r.f == CT_REDUCE_SUM) return seen{ a.m + b.m, 0 };
+    if (r.f >= CT_REDUCE_ARGMAX && (a.m == b.m || (a.m != a.m && b.m != b.m))) return a.s < b.s ? a : b;
     const bool second = b.m > a.m || b.m != b.m;
     const double m = second ? b.m : a.m, low = second ? a.m : b.m, s = second ? b.s : a.s;
-    if (r.f == CT_REDUCE_MAX || !isfinite(m)) return seen{ m, s };
+    if (!(r.f == CT_REDUCE_LOGSUMEXP || r.f == CT_REDUCE_NORM) || !isfinite(m)) return seen{ m, s };
+    if (r.f == CT_REDUCE_NORM) {
+        const double q = m > 0 ? low / m : 0;
+        return seen{ m, s + (second ? a.s : b.s) * q * q };
+    }
     const double x = low - m;
     return seen{ m, s + (second ? a.s : b.s) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
+}
+
+/* Input i as a partial result. */
+template <typename S> static __device__ __forceinline__ seen one(const reduction &r, S element, int64_t i)
+{
+    const double x = (double)(typename ct__arithmetic<S>::type)element;
+    switch (r.f) {
+    case CT_REDUCE_MIN: return seen{ -x, 0 };
+    case CT_REDUCE_NORM: return seen{ fabs(x), 1 };
+    case CT_REDUCE_ARGMAX: return seen{ x, (double)i };
+    case CT_REDUCE_ARGMIN: return seen{ -x, (double)i };
+    default: return seen{ x, 1 };
+    }
+}
+
+/* What no input gives. If the extreme is this one, all inputs are equal, and the first is at 0. */
+static __device__ seen none(const reduction &r)
+{
+    return seen{ r.f == CT_REDUCE_SUM || r.f == CT_REDUCE_NORM ? 0 : -(double)INFINITY, 0 };
 }
 
 /* Adds the inputs from, from + step, ... of an output, with its first element at `base`, to `all` in
@@ -46,16 +71,21 @@ static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, 
 {
     CT__BY_FOUR
     for (int64_t i = from; i < to; i += step) {
-        const S x = ((const S *)r.x)[base + ct__located<2>(r.over, i)[X]];
-        all = both(r, all, seen{ (double)(typename ct__arithmetic<S>::type)x, 1 });
+        all = both(r, all, one<S>(r, ((const S *)r.x)[base + ct__located<2>(r.over, i)[X]], i));
     }
     return all;
 }
 
 template <typename S> static __device__ void put(const reduction &r, int64_t output, const seen &all)
 {
-    const double y = r.f == CT_REDUCE_LOGSUMEXP && isfinite(all.m) ? all.m + log(all.s) : all.m;
-    ((S *)r.out)[ct__located<2>(r.keep, output)[OUT]] = (S)y;
+    const int64_t at = ct__located<2>(r.keep, output)[OUT];
+    double y = r.f == CT_REDUCE_MIN ? -all.m : all.m;
+    if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(y)) y += log(all.s);
+    if (r.f == CT_REDUCE_NORM && isfinite(y)) y *= sqrt(all.s);
+    if (r.f >= CT_REDUCE_ARGMAX)
+        ((int64_t *)r.out)[at] = (int64_t)all.s;
+    else
+        ((S *)r.out)[at] = (S)y;
 }
 
 /* A block computes THREADS / lanes outputs from one piece of their inputs. A lane takes every lanes-th input;
@@ -69,7 +99,7 @@ template <typename S, bool SECOND> static __global__ void reduce_kernel(reductio
     const int64_t blocks = (r.outputs + width - 1) / width, piece = blockIdx.x / blocks,
                   output = blockIdx.x % blocks * width + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    seen all = { r.f == CT_REDUCE_SUM ? 0 : -(double)INFINITY, 0 };
+    seen all = none(r);
     if (SECOND)
         for (int64_t k = lane; k < r.pieces && output < r.outputs; k += r.lanes)
             all = both(r, all, r.kept[k * r.outputs + output]);

@@ -115,6 +115,20 @@ static void where_(ref_call *c)
     }
 }
 
+static void lincomb_(ref_call *c)
+{
+    const double *a = c->attr;
+    ct_shape shape = c->in[0].shape;
+    for (int i = 1; i < c->n_in; i++) shape = ct_shape_broadcast(shape, c->in[i].shape);
+    long double *y = ref_out(c, shape);
+    for (int64_t o = 0; o < c->out.n; o++) {
+        int64_t at[CT_MAX_DIMS];
+        ref_unravel(shape, o, at);
+        y[o] = 0;
+        for (int i = 0; i < c->n_in; i++) y[o] += a[i] * ref_at(&c->in[i], shape.ndim, at);
+    }
+}
+
 const reference reference_elementwise[] = {
     { .name = "neg", .compute = neg_ },
     { .name = "abs", .compute = abs_ },
@@ -151,5 +165,6 @@ const reference reference_elementwise[] = {
     { .name = "less", .compute = less_ },
     { .name = "equal", .compute = equal_ },
     { .name = "where", .compute = where_, .swallows_nan = 7 },
+    { .name = "lincomb", .compute = lincomb_ },
     { 0 },
 };

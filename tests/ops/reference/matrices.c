@@ -46,6 +46,30 @@ static void diag_embed_(ref_call *c)
     for (int64_t o = 0; o < c->out.n; o++) y[o] = o / n % n == o % n ? d->x[o / n] : 0;
 }
 
+static void tril_from_(ref_call *c)
+{
+    const ref_array *v = &c->in[0];
+    const bool exp_diagonal = *(const bool *)c->attr;
+    int64_t n = 0, m = ref_dim(v, -1);
+    while (n * (n + 1) / 2 < m) n++;
+    long double *y = ref_out(c, matrix(ref_batch(v, 1), n, n));
+    for (int64_t o = 0; o < c->out.n; o++) {
+        const int64_t i = o / n % n, j = o % n;
+        y[o] = j <= i ? v->x[o / (n * n) * m + i * (i + 1) / 2 + j] : 0;
+        if (i == j && exp_diagonal) y[o] = expl(y[o]);
+    }
+}
+
+static void tril_pack_(ref_call *c)
+{
+    const ref_array *A = &c->in[0];
+    const int64_t n = ref_dim(A, -1), m = n * (n + 1) / 2;
+    long double *y = ref_out(c, ref_append(ref_batch(A, 2), 1, &m));
+    for (int64_t b = 0; m && b < c->out.n / m; b++)
+        for (int64_t i = 0, at = b * m; i < n; i++)
+            for (int64_t j = 0; j <= i; j++) y[at++] = A->x[(b * n + i) * n + j];
+}
+
 static void add_diag_(ref_call *c)
 {
     const ref_array *A = &c->in[0], *d = &c->in[1];
@@ -204,6 +228,8 @@ const reference reference_matrices[] = {
     { .name = "tril", .compute = tril_, .swallows_nan = 1 },
     { .name = "triu", .compute = triu_, .swallows_nan = 1 },
     { .name = "trace", .compute = trace_ },
+    { .name = "tril_from", .compute = tril_from_ },
+    { .name = "tril_pack", .compute = tril_pack_ },
     { .name = "cholesky", .compute = cholesky_, .reads = lower_first },
     { .name = "tri_solve", .compute = tri_solve_, .reads = tri_solve_reads, .swallows_nan = 1 },
     { .name = "cholesky_solve", .compute = cholesky_solve_, .reads = lower_first },

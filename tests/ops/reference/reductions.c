@@ -1,12 +1,13 @@
 #include "reference.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct axis {
     int dim, keep;
 } axis;
 
-enum { SUM, MEAN, MAX, LOGSUMEXP };
+enum { SUM, MEAN, MAX, LOGSUMEXP, MIN, NORM, ARGMAX, ARGMIN };
 
 /* Collects the elements that are reduced into each output, in order. */
 static void reduce(ref_call *c, int kind)
@@ -22,8 +23,8 @@ static void reduce(ref_call *c, int kind)
     }
     long double *y = ref_out(c, shape);
     for (int64_t o = 0; o < c->out.n; o++) {
-        long double sum = 0, largest = -INFINITY, exps = 0, nan = 0;
-        int64_t n = 0;
+        long double sum = 0, largest = -INFINITY, smallest = INFINITY, exps = 0, squares = 0, nan = 0;
+        int64_t n = 0, highest = 0, lowest = 0;
         for (int pass = 0; pass < 2; pass++)
             for (int64_t i = 0; i < x->n; i++) {
                 int64_t at[CT_MAX_DIMS];
@@ -37,11 +38,21 @@ static void reduce(ref_call *c, int kind)
                 }
                 sum += x->x[i];
                 if (isnan(x->x[i])) nan = x->x[i];
-                if (x->x[i] > largest) largest = x->x[i];
+                squares += x->x[i] * x->x[i];
+                if (x->x[i] > largest) largest = x->x[i], highest = n;
+                if (x->x[i] < smallest) smallest = x->x[i], lowest = n;
                 n++;
             }
-        y[o] = kind == SUM ? sum : kind == MEAN ? sum / n : kind == MAX ? largest : largest + logl(exps);
-        if (isnan(nan)) y[o] = nan;
+        const long double all[] = { sum,
+                                    sum / n,
+                                    largest,
+                                    largest + logl(exps),
+                                    smallest,
+                                    sqrtl(squares),
+                                    (long double)highest,
+                                    (long double)lowest };
+        y[o] = all[kind];
+        if (isnan(nan) && kind < ARGMAX) y[o] = nan;
     }
 }
 
@@ -77,6 +88,10 @@ static void log_softmax_(ref_call *c) { softmax(c, true); }
 static void sum_(ref_call *c) { reduce(c, SUM); }
 static void mean_(ref_call *c) { reduce(c, MEAN); }
 static void max_(ref_call *c) { reduce(c, MAX); }
+static void min_(ref_call *c) { reduce(c, MIN); }
+static void norm_(ref_call *c) { reduce(c, NORM); }
+static void argmax_(ref_call *c) { reduce(c, ARGMAX); }
+static void argmin_(ref_call *c) { reduce(c, ARGMIN); }
 static void logsumexp_(ref_call *c) { reduce(c, LOGSUMEXP); }
 
 static void sum_to_(ref_call *c)
@@ -94,9 +109,76 @@ static void sum_to_(ref_call *c)
     }
 }
 
+/* -- along a dimension ----------------------------------------------------------------------------------- */
+
+/* y_k = f(y_{k-1}, element k) for each element of x along dim; in reverse from the end. */
+static void scan(ref_call *c, const ref_array *x, int dim, bool reverse,
+                 long double (*f)(const ref_call *c, long double y, const int64_t *at, int dim, bool first))
+{
+    const ct_shape shape = x->shape;
+    if (dim < 0) dim += shape.ndim;
+    long double *y = ref_out(c, shape);
+    for (int64_t i = 0; i < c->out.n; i++) {
+        const int64_t o = reverse ? c->out.n - 1 - i : i;
+        int64_t at[CT_MAX_DIMS], before[CT_MAX_DIMS];
+        ref_unravel(shape, o, at);
+        memcpy(before, at, sizeof before);
+        before[dim] += reverse ? 1 : -1;
+        const bool first = before[dim] < 0 || before[dim] == shape.dim[dim];
+        y[o] = f(c, first ? 0 : y[ref_ravel(shape, before)], at, dim, first);
+    }
+}
+
+static long double add(const ref_call *c, long double y, const int64_t *at, int dim, bool first)
+{
+    (void)dim, (void)first;
+    return y + ref_at(&c->in[0], c->in[0].shape.ndim, at);
+}
+
+static long double multiply(const ref_call *c, long double y, const int64_t *at, int dim, bool first)
+{
+    (void)dim;
+    return (first ? 1 : y) * ref_at(&c->in[0], c->in[0].shape.ndim, at);
+}
+
+static void cumsum_(ref_call *c) { scan(c, &c->in[0], *(const int *)c->attr, false, add); }
+static void cumprod_(ref_call *c) { scan(c, &c->in[0], *(const int *)c->attr, false, multiply); }
+
+typedef struct recurrence_attr {
+    int64_t dim, reverse;
+} recurrence_attr;
+
+static long double step(const ref_call *c, long double y, const int64_t *at, int dim, bool first)
+{
+    const recurrence_attr *a = c->attr;
+    const int ndim = c->in[1].shape.ndim;
+    int64_t link[CT_MAX_DIMS];
+    memcpy(link, at, sizeof link);
+    link[dim] -= !a->reverse;
+    const long double b = ref_at(&c->in[1], ndim, at);
+    return first ? b : ref_at(&c->in[0], ndim, link) * y + b;
+}
+
+static void recurrence_(ref_call *c)
+{
+    const recurrence_attr *a = c->attr;
+    scan(c, &c->in[1], (int)a->dim, a->reverse, step);
+}
+
 const reference reference_reductions[] = {
-    { .name = "sum", .compute = sum_ },         { .name = "mean", .compute = mean_ },
-    { .name = "max", .compute = max_ },         { .name = "logsumexp", .compute = logsumexp_ },
-    { .name = "softmax", .compute = softmax_ }, { .name = "log_softmax", .compute = log_softmax_ },
-    { .name = "sum_to", .compute = sum_to_ },   { 0 },
+    { .name = "sum", .compute = sum_ },
+    { .name = "mean", .compute = mean_ },
+    { .name = "max", .compute = max_ },
+    { .name = "logsumexp", .compute = logsumexp_ },
+    { .name = "softmax", .compute = softmax_ },
+    { .name = "log_softmax", .compute = log_softmax_ },
+    { .name = "sum_to", .compute = sum_to_ },
+    { .name = "min", .compute = min_ },
+    { .name = "norm", .compute = norm_ },
+    { .name = "argmax", .compute = argmax_, .swallows_nan = 1 },
+    { .name = "argmin", .compute = argmin_, .swallows_nan = 1 },
+    { .name = "cumsum", .compute = cumsum_ },
+    { .name = "cumprod", .compute = cumprod_ },
+    { .name = "recurrence", .compute = recurrence_, .swallows_nan = 1 },
+    { 0 },
 };

@@ -67,8 +67,8 @@ typedef struct slice_attr {
 static bool from_slice(const ref_call *c, int64_t *at)
 {
     const slice_attr *a = c->attr;
-    int64_t dim = a->dim < 0 ? a->dim + c->in[0].shape.ndim : a->dim;
-    at[dim] = a->start + at[dim] * a->step;
+    int64_t dim = a->dim < 0 ? a->dim + c->in[0].shape.ndim : a->dim, n = c->in[0].shape.dim[dim];
+    at[dim] = (a->start < 0 ? a->start + n : a->start) + at[dim] * a->step;
     return true;
 }
 
@@ -76,9 +76,12 @@ static void slice_(ref_call *c)
 {
     const slice_attr *a = c->attr;
     ct_shape shape = c->in[0].shape;
-    int64_t dim = a->dim < 0 ? a->dim + shape.ndim : a->dim;
+    int64_t dim = a->dim < 0 ? a->dim + shape.ndim : a->dim, n = shape.dim[dim];
+    int64_t start = a->start < 0 ? a->start + n : a->start, end = a->end < 0   ? a->end + n
+                                                                  : a->end > n ? n
+                                                                               : a->end;
     shape.dim[dim] = 0;
-    for (int64_t i = a->start; i < a->end; i += a->step) shape.dim[dim]++;
+    for (int64_t i = start; i < end; i += a->step) shape.dim[dim]++;
     pick(c, shape, from_slice);
 }
 
