@@ -6,11 +6,20 @@
  *                        double and expf for float; in C++ it is the overloaded exp, so cast arguments to T.
  *     vjp:               the product x_bar = g f'(x) as an expression in ops over the vars x, y, g and the
  *                        parameters p. A recorded sweep uses it.
+ *     y is rounded: a derivative or a rule in which digits of y would cancel is written in x instead.
  * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) likewise, in a and b; the rules are in the
  *     vars a, b, y, g.
  * ct_none() says that no gradient flows. */
 #ifndef COTANGENT_MAPS_H
 #define COTANGENT_MAPS_H
+
+/* 1 / (1 + e^-x), given e = e^-|x|; and e / (1 + e)², which is a quarter of 1 / cosh² u for e = e^-2|u|.
+ * Neither overflows, and nothing cancels, so the tails keep their digits. */
+#define CT_LOGISTIC(x, e) ((x < 0 ? e : 1) / (1 + e))
+#define CT_BELL(e)        (e / ((1 + e) * (1 + e)))
+
+/* From here on e^(-x²) is 0 in every dtype. Its rule clips x there, because 0 · ∞ is NaN. */
+#define CT_GAUSSIAN_FAR 40
 
 /* clang-format off */
 #define CT_MAPS1(M)                                                                                          \
@@ -21,7 +30,7 @@
     M(sign,       x != x ? x : (T)((x > 0) - (x < 0)),                                                       \
                                              (T)0,                     ct_none())                            \
     M(exp,        FN(exp)(x),                y,                        ct_mul(g, y))                         \
-    M(expm1,      FN(expm1)(x),              y + 1,                    ct_mul(g, ct_shift(y, 1)))            \
+    M(expm1,      FN(expm1)(x),              FN(exp)(x),               ct_mul(g, ct_exp(x)))                 \
     M(log,        FN(log)(x),                1 / x,                    ct_div(g, x))                         \
     M(log1p,      FN(log1p)(x),              1 / (1 + x),              ct_div(g, ct_shift(x, 1)))            \
     M(sqrt,       FN(sqrt)(x),               1 / (2 * y),              ct_div(g, ct_scale(y, 2)))            \
@@ -29,14 +38,23 @@
     M(reciprocal, 1 / x,                     -y * y,                   ct_neg(ct_mul(g, ct_square(y))))      \
     M(sin,        FN(sin)(x),                FN(cos)(x),               ct_mul(g, ct_cos(x)))                 \
     M(cos,        FN(cos)(x),                -FN(sin)(x),              ct_neg(ct_mul(g, ct_sin(x))))         \
-    M(tanh,       FN(tanh)(x),               1 - y * y,                ct_sub(g, ct_mul(g, ct_square(y))))   \
-    M(sigmoid,    1 / (1 + FN(exp)(-x)),     y * (1 - y),              ct_mul(g, ct_sub(y, ct_square(y))))   \
+    M(tanh,       FN(tanh)(x),               4 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))),                         \
+                  ct_mul(g, ct_sech2(x)))                                                                    \
+    M(sech2,      4 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))),                                                    \
+                  -8 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))) * FN(tanh)(x),                                     \
+                  ct_mul(g, ct_scale(ct_mul(y, ct_tanh(x)), -2)))                                            \
+    M(sigmoid,    CT_LOGISTIC(x, FN(exp)(-FN(fabs)(x))),                                                     \
+                  CT_BELL(FN(exp)(-FN(fabs)(x))),                                                            \
+                  ct_mul(g, ct_scale(ct_sech2(ct_scale(x, 0.5)), 0.25)))                                     \
     M(softplus,   FN(fmax)(x, (T)0) + FN(log1p)(FN(exp)(-FN(fabs)(x))),                                      \
-                                             1 / (1 + FN(exp)(-x)),    ct_mul(g, ct_sigmoid(x)))             \
+                  CT_LOGISTIC(x, FN(exp)(-FN(fabs)(x))),                                                     \
+                  ct_mul(g, ct_sigmoid(x)))                                                                  \
     M(relu,       x > 0 || x != x ? x : 0,   x != x ? x : (T)(x > 0),  ct_mul(g, step_of(x)))                \
-    M(erf,        FN(erf)(x),                                                                                \
-                  (T)1.1283791670955126 * FN(exp)(-x * x),                                                   \
-                  ct_mul(g, ct_scale(ct_exp(ct_neg(ct_square(x))), 1.1283791670955126)))                     \
+    M(erf,        FN(erf)(x),                (T)1.1283791670955126 * FN(ct__gaussian)(x),                    \
+                  ct_mul(g, ct_scale(ct_gaussian(x), 1.1283791670955126)))                                   \
+    M(gaussian,   FN(ct__gaussian)(x),                                                                       \
+                  FN(ct__gaussian)(x) == 0 ? 0 : -2 * x * FN(ct__gaussian)(x),                               \
+                  ct_mul(g, ct_mul(ct_scale(ct_clamp(x, -CT_GAUSSIAN_FAR, CT_GAUSSIAN_FAR), -2), y)))        \
     M(lgamma,     FN(ct__lgamma)(x),         FN(ct__polygamma)(0, x),  ct_mul(g, ct_polygamma(x, 0)))        \
     M(polygamma,  FN(ct__polygamma)((int)p[0], x),                                                           \
                   FN(ct__polygamma)((int)p[0] + 1, x),                                                       \

@@ -34,10 +34,12 @@ CT_API ct_var ct_reciprocal(ct_var x);
 CT_API ct_var ct_sin(ct_var x);
 CT_API ct_var ct_cos(ct_var x);
 CT_API ct_var ct_tanh(ct_var x);
+CT_API ct_var ct_sech2(ct_var x);    /* 1 / cosh² x                    */
 CT_API ct_var ct_sigmoid(ct_var x);  /* 1 / (1 + e^-x)                 */
 CT_API ct_var ct_softplus(ct_var x); /* log(1 + e^x), without overflow */
 CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0   */
 CT_API ct_var ct_erf(ct_var x);
+CT_API ct_var ct_gaussian(ct_var x);                    /* e^(-x²)                              */
 CT_API ct_var ct_lgamma(ct_var x);                      /* log |Γ(x)|                           */
 CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0, k <= 10⁴; 0: digamma */
 CT_API ct_var ct_pow(ct_var x, double p);               /* x^p, as C's pow; p is a constant     */
@@ -67,9 +69,14 @@ CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
 
 CT_API ct_var ct_sum(ct_var x, int dim, bool keep);
 CT_API ct_var ct_mean(ct_var x, int dim, bool keep);
-CT_API ct_var ct_max(ct_var x, int dim, bool keep); /* NaN wins; ties share the cotangent equally */
-CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep);
-CT_API ct_var ct_sum_to(ct_var x, ct_shape shape); /* adjoint of ct_broadcast_to */
+CT_API ct_var ct_max(ct_var x, int dim, bool keep);       /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep); /* -inf if all are; its gradient is then 0 */
+CT_API ct_var ct_sum_to(ct_var x, ct_shape shape);        /* adjoint of ct_broadcast_to */
+
+/* e^x_k / Σ_j e^x_j and its logarithm, over dimension `dim`, or over all with CT_ALL; the shape is x's. A
+ * shift of all x changes neither. If all x are -inf, so is the logarithm, and the softmax is 0. */
+CT_API ct_var ct_softmax(ct_var x, int dim);
+CT_API ct_var ct_log_softmax(ct_var x, int dim);
 
 /* -- shapes: views wherever the layout allows ------------------------------------------------------------ */
 
@@ -228,7 +235,7 @@ CT_API ct_var ct_huber(ct_var prediction, ct_var target, double delta);
 /* mean of ½ (log 2π variance + (target - mean)² / variance). A variance that is not positive and finite gives
  * NaN and is flagged with its place. */
 CT_API ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target);
-/* mean over rows of logsumexp(logits) - logits[label]; logits (..., classes), label i64 (...) */
+/* mean over rows of -log_softmax(logits)[label]; logits (..., classes), label i64 (...) */
 CT_API ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label);
 /* log N(y; mean, L Lᵀ) = -½ |L⁻¹(y - mean)|² - Σ log L_ii - n/2 log 2π; y, mean (..., n, 1), L (..., n, n) ->
  * (...). An L_ii that is not positive and finite fails as in ct_cholesky_logdet. */

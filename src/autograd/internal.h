@@ -175,6 +175,11 @@ bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n);
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
 void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
 
+/* -- apply.c --------------------------------------------------------------------------------------------- */
+
+/* ct_apply_on, and with attr_size = 0 and attributes that live as long as the tape: they are not copied. */
+ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size);
+
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
 /* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */

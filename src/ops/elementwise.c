@@ -119,10 +119,12 @@ PLAIN(reciprocal)
 PLAIN(sin)
 PLAIN(cos)
 PLAIN(tanh)
+PLAIN(sech2)
 PLAIN(sigmoid)
 PLAIN(softplus)
 PLAIN(relu)
 PLAIN(erf)
+PLAIN(gaussian)
 PLAIN(lgamma)
 #undef PLAIN
 

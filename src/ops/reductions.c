@@ -3,7 +3,7 @@
  *     sum        y = Σ_k x_k               x̄_k = ȳ: a broadcast view, which takes no memory
  *     mean       y = 1/n Σ_k x_k           x̄_k = ȳ / n, from the composition of sum and scale
  *     max        y = max_k x_k, NaN wins   x̄_k = ȳ [x_k = y] / #{j : x_j = y}
- *     logsumexp  y = log Σ_k e^{x_k}       x̄_k = ȳ e^{x_k - y}, ȳ times the softmax of x
+ *     logsumexp  y = log Σ_k e^{x_k}       x̄ = ȳ softmax(x); not from y, whose rounding grows with |y|
  *
  * Without a tie the rule of max is the gradient of the selected entry. At a tie max is not differentiable;
  * equal shares are the one element of the subdifferential conv{e_k} that does not depend on the order of the
@@ -144,8 +144,8 @@ static void logsumexp_forward(ct_call *c) { reduce(c, CT_REDUCE_LOGSUMEXP); }
 
 static void logsumexp_vjp(ct_vjp *g)
 {
-    ct_var y = restored(g, ct_out(g)), y_bar = restored(g, ct_out_bar(g));
-    ct_in_bar(g, 0, ct_mul(y_bar, ct_exp(ct_sub(ct_in(g, 0), y))));
+    const attr *a = ct_vjp_attr(g);
+    ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), ct_softmax(ct_in(g, 0), a->dim)));
 }
 
 const ct_op ct_op_logsumexp = { .name = "logsumexp",

@@ -1,8 +1,8 @@
-/* softmax_cross_entropy:  y = 1/N Σ_i (logsumexp_k z_ik - z_{i, q_i})
+/* softmax_cross_entropy:  y = -1/N Σ_i log_softmax(z_i)_{q_i}
  *                         logits z: (..., classes), labels q: (...) i64
  * adjoint:                z̄_ik = ȳ (softmax(z_i)_k - [k = q_i]) / N                  [Bishop 2006, §4.3.4]
  *
- * A one-hot mask selects z_{i, q_i}, so a logit of -∞ (a class ruled out) is valid unless it is the
+ * A one-hot mask selects the label's entry, so a logit of -∞ (a class ruled out) is valid unless it is the
  * label's. A label outside 0..classes-1 is CT_EINDEX. */
 #include "support.h"
 
@@ -39,8 +39,9 @@ static ct_var compose(ct_call *c)
                     (long long)ct_arg_dim(c, 0, -1)))
         return ct_none();
     ct_var hot = one_hot(c);
-    ct_var picked = ct_sum(ct_where(hot, logits, ct_scalar(logits.tape, dtype, 0)), -1, false);
-    return ct_mean(ct_sub(ct_logsumexp(logits, -1, false), picked), CT_ALL, false);
+    ct_var y = ct_log_softmax(logits, -1);
+    ct_var picked = ct_sum(ct_where(hot, y, ct_scalar(logits.tape, dtype, 0)), -1, false);
+    return ct_neg(ct_mean(picked, CT_ALL, false));
 }
 
 static void sample(ct_sample *s)

@@ -100,6 +100,8 @@ ct_var ct__constant(ct_call *c, ct_view v)
     return constant;
 }
 
+ct_var ct__symmetric_part(ct_var A) { return ct_scale(ct_add(A, ct_t(A)), 0.5); }
+
 ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
 
 void ct__add_transpose(ct_call *c, ct_view A)

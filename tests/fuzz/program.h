@@ -175,9 +175,9 @@ static void push(machine *m, ct_var v)
 }
 
 static ct_var (*const maps[])(ct_var) = {
-    ct_neg,      ct_abs,    ct_sign,       ct_exp,    ct_expm1, ct_log,           ct_log1p,
-    ct_sqrt,     ct_square, ct_reciprocal, ct_sin,    ct_cos,   ct_tanh,          ct_sigmoid,
-    ct_softplus, ct_relu,   ct_erf,        ct_lgamma, ct_keep,  ct_stop_gradient, ct_diag_embed,
+    ct_neg,    ct_abs, ct_sign,       ct_exp,    ct_expm1, ct_log,           ct_log1p,      ct_sqrt,
+    ct_square, ct_sin, ct_reciprocal, ct_cos,    ct_tanh,  ct_sech2,         ct_sigmoid,    ct_softplus,
+    ct_relu,   ct_erf, ct_gaussian,   ct_lgamma, ct_keep,  ct_stop_gradient, ct_diag_embed,
 };
 
 static ct_var map(machine *m, ct_var a)
@@ -215,13 +215,15 @@ static ct_var pairwise(machine *m, ct_var a, ct_var b)
 
 static ct_var reduction(machine *m, ct_var a)
 {
-    int which = below(&m->code, 6), d = byte(&m->code) % 3 ? some_dim(m, a) : CT_ALL;
+    int which = below(&m->code, 8), d = byte(&m->code) % 3 ? some_dim(m, a) : CT_ALL;
     bool keep = byte(&m->code) & 1;
     switch (which) {
     case 0: return ct_mean(a, d, keep);
     case 1: return ct_max(a, d, keep);
     case 2: return ct_logsumexp(a, d, keep);
-    case 3: return ct_sum_to(a, ndim(a) ? ct_shape1(dim(a, -1)) : ct_shape0());
+    case 3: return ct_softmax(a, d);
+    case 4: return ct_log_softmax(a, d);
+    case 5: return ct_sum_to(a, ndim(a) ? ct_shape1(dim(a, -1)) : ct_shape0());
     default: return ct_sum(a, d, keep);
     }
 }

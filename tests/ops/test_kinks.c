@@ -112,6 +112,8 @@ static void test_zeros(void **state)
     at_zero(ct_softplus, 0.5, 0.25);
     at_zero(ct_relu, 0, 0);
     at_zero(ct_erf, 1.1283791670955126, 0);
+    at_zero(ct_sech2, 0, -2);
+    at_zero(ct_gaussian, 0, -2);
     at_zero(pow_3, 0, 0);
     at_zero(pow_2, 0, 2);
     at_zero(pow_1, 1, 0);
@@ -177,7 +179,7 @@ static void test_rules(void **state)
     static const char *const unary[] = { "neg",     "abs",      "exp",        "expm1", "log",    "log1p",
                                          "sqrt",    "square",   "reciprocal", "sin",   "cos",    "tanh",
                                          "sigmoid", "softplus", "relu",       "erf",   "lgamma", "polygamma",
-                                         "pow",     "scale",    "shift",      "clamp" };
+                                         "pow",     "scale",    "shift",      "clamp", "sech2",  "gaussian" };
     static const char *const binary[] = { "add", "sub", "mul", "div", "maximum", "minimum" };
     static const double parameters[] = { 0, 1, 2, 0.5, -0.5, -1, 3 };
     double pairs[2][SPECIAL * SPECIAL];

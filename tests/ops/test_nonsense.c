@@ -175,8 +175,10 @@ static void handles(void **state)
                                       ct_sin,
                                       ct_cos,
                                       ct_tanh,
+                                      ct_sech2,
                                       ct_sigmoid,
                                       ct_softplus,
+                                      ct_gaussian,
                                       ct_relu,
                                       ct_erf,
                                       ct_lgamma,
@@ -194,6 +196,7 @@ static void handles(void **state)
     for (size_t i = 0; i < sizeof one / sizeof *one; i++) ONE(one[i](none));
     ONE(ct_polygamma(none, 0)), ONE(ct_pow(none, 2)), ONE(ct_scale(none, 2)), ONE(ct_shift(none, 2));
     ONE(ct_clamp(none, 0, 1)), ONE(ct_cast(none, CT_F32)), ONE(ct_sum(none, 0, 0)), ONE(ct_mean(none, 0, 0));
+    ONE(ct_softmax(none, 0)), ONE(ct_log_softmax(none, 0));
     ONE(ct_max(none, 0, 0)), ONE(ct_logsumexp(none, 0, 0)), ONE(ct_sum_to(none, four)),
         ONE(ct_reshape(none, four));
     ONE(ct_permute(none, order)), ONE(ct_permute(none, NULL)), ONE(ct_slice(none, 0, 0, 1, 1));
@@ -261,6 +264,7 @@ static void values(void **state)
     TAPE(ct_concat(&A, 1, 9), "no dimension 9"), ONE(ct_concat(&A, 0, 0));
     TAPE(ct_sum(A, 9, false), "no dimension 9"), TAPE(ct_mean(A, -3, false), "no dimension -3");
     TAPE(ct_max(A, 2, true), "no dimension 2"), TAPE(ct_logsumexp(A, INT32_MAX, true), "no dimension");
+    TAPE(ct_softmax(A, 2), "no dimension 2"), TAPE(ct_log_softmax(A, -3), "no dimension -3");
     TAPE(ct_squeeze(A, 7), "7"), TAPE(ct_unsqueeze(A, 9), "9"),
         TAPE(ct_slice(A, 5, 0, 1, 1), "no dimension 5");
     TAPE(ct_slice(A, 0, 2, 1, 1), "slice"), TAPE(ct_slice(A, 0, 0, 1, 0), "slice"),

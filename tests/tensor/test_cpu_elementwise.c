@@ -198,10 +198,12 @@ static double value1(ct_map1 f, const double p[2], double x)
     case CT_MAP_sin: return sin(x);
     case CT_MAP_cos: return cos(x);
     case CT_MAP_tanh: return tanh(x);
+    case CT_MAP_sech2: return 1 / (cosh(x) * cosh(x));
     case CT_MAP_sigmoid: return 1 / (1 + exp(-x));
     case CT_MAP_softplus: return log(1 + exp(x));
     case CT_MAP_relu: return x > 0 ? x : 0;
     case CT_MAP_erf: return erf(x);
+    case CT_MAP_gaussian: return exp(-x * x);
     case CT_MAP_lgamma: return lgamma(x);
     case CT_MAP_polygamma: return (lgamma(x + 1e-3) - 2 * lgamma(x) + lgamma(x - 1e-3)) / 1e-6; /* p[0] = 1 */
     case CT_MAP_pow: return pow(x, p[0]);

@@ -17,6 +17,8 @@ typedef struct function {
 } function;
 
 static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }
+static long double sech2(long double x) { return 1 / (coshl(x) * coshl(x)); }
+static long double gaussian(long double x) { return expl(-x * x); }
 static long double softplus(long double x) { return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x))); }
 
 static const function functions[] = {
@@ -49,9 +51,12 @@ static const function functions[] = {
     { CT_MAP_tanh, true, tanhl, -12, 12, 0.51 },
     { CT_MAP_tanh, true, tanhl, -3e-3, 3e-3, 0.51 },
     { CT_MAP_tanh, true, tanhl, -1e-30, 1e-30, 0.51 },
-    { CT_MAP_sigmoid, false, sigmoid, -700, 40, 3 },
+    { CT_MAP_sech2, false, sech2, -375, 375, 4 },
+    { CT_MAP_sech2, false, sech2, -1, 1, 4 },
+    { CT_MAP_sech2, true, sech2, -53, 53, 4 },
+    { CT_MAP_sigmoid, false, sigmoid, -750, 40, 3 },
     { CT_MAP_sigmoid, false, sigmoid, -2, 2, 3 },
-    { CT_MAP_sigmoid, true, sigmoid, -87, 30, 3 },
+    { CT_MAP_sigmoid, true, sigmoid, -105, 30, 3 },
     { CT_MAP_softplus, false, softplus, -740, 100, 2 },
     { CT_MAP_softplus, false, softplus, -5, 5, 2 },
     { CT_MAP_softplus, true, softplus, -103, 100, 1.5 },
@@ -60,6 +65,9 @@ static const function functions[] = {
     { CT_MAP_erf, false, erfl, -7, 7, 1.5 },
     { CT_MAP_erf, false, erfl, -1e-9, 1e-9, 1.5 },
     { CT_MAP_erf, true, erfl, -5, 5, 0.51 },
+    { CT_MAP_gaussian, false, gaussian, -28, 28, 2 },
+    { CT_MAP_gaussian, false, gaussian, -1, 1, 2 },
+    { CT_MAP_gaussian, true, gaussian, -11, 11, 0.51 },
     { CT_MAP_sin, false, sinl, -7, 7, 1 },
     { CT_MAP_sin, false, sinl, -0x1p20, 0x1p20, 1 },
     { CT_MAP_sin, false, sinl, -1e-9, 1e-9, 1 },
@@ -252,9 +260,11 @@ static void ends_of_the_range(void **state)
                            { CT_MAP_sin, { NAN, NAN, NAN, -0.0, sin(big), -sin(big) } },
                            { CT_MAP_cos, { NAN, NAN, NAN, 1, cos(big), cos(big) } },
                            { CT_MAP_tanh, { 1, -1, NAN, -0.0, 1, -1 } },
+                           { CT_MAP_sech2, { 0, 0, NAN, 1, 0, 0 } },
                            { CT_MAP_sigmoid, { 1, 0, NAN, 0.5, 1, 0 } },
                            { CT_MAP_softplus, { INFINITY, 0, NAN, log2, big, 0 } },
-                           { CT_MAP_erf, { 1, -1, NAN, -0.0, 1, -1 } } };
+                           { CT_MAP_erf, { 1, -1, NAN, -0.0, 1, -1 } },
+                           { CT_MAP_gaussian, { 0, 0, NAN, 1, 0, 0 } } };
             for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
                 apply(device, wanted[k].map, f32, 1, x, y);
                 for (int i = 0; i < 6; i++) {

@@ -11,6 +11,12 @@
 /* The functions of <math.h> and these are overloaded for double and float. */
 #define FN(name) name
 template <typename T> static __device__ __attribute__((noinline)) T ct__lgamma(T x) { return lgamma(x); }
+/* e^(-x²) = e^-s (1 - r), where s + r is x² exactly */
+template <typename T> static __device__ T ct__gaussian(T x)
+{
+    const T a = x > CT_GAUSSIAN_FAR || x < -CT_GAUSSIAN_FAR ? (T)CT_GAUSSIAN_FAR : x, s = a * a, y = exp(-s);
+    return y - y * fma(a, a, -s);
+}
 template <typename T> static __device__ T ct__polygamma(int k, T x) { return (T)polygamma(k, (double)x); }
 
 /* -- the tables ------------------------------------------------------------------------------------------ */

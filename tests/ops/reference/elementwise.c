@@ -29,8 +29,8 @@ static long double factorial(int n)
     return y;
 }
 
-/* ψ⁽ᵏ⁾(x), x > 0: upward recurrence to x >= 40, then the asymptotic series [DLMF 5.11.2, 5.15.8]. */
-static long double polygamma_at(int k, long double x)
+/* Upward recurrence to x >= 40, then the asymptotic series [DLMF 5.11.2, 5.15.8]. */
+long double ref_polygamma(int k, long double x)
 {
     static const long double bernoulli[] = { 1.0L / 6,  -1.0L / 30,     1.0L / 42, -1.0L / 30,
                                              5.0L / 66, -691.0L / 2730, 7.0L / 6 };
@@ -61,12 +61,14 @@ UNARY(reciprocal, 1 / x)
 UNARY(sin, sinl(x))
 UNARY(cos, cosl(x))
 UNARY(tanh, tanhl(x))
+UNARY(sech2, 1 / (coshl(x) * coshl(x)))
 UNARY(sigmoid, 1 / (1 + expl(-x)))
 UNARY(softplus, logl(1 + expl(x)))
 UNARY(relu, x > 0 ? x : 0)
 UNARY(erf, erfl(x))
+UNARY(gaussian, expl(-x *x))
 UNARY(lgamma, lgammal(x))
-UNARY(polygamma, polygamma_at((int)p[0], x))
+UNARY(polygamma, ref_polygamma((int)p[0], x))
 UNARY(scale, p[0] * x)
 UNARY(shift, x + p[0])
 UNARY(clamp, x<p[0] ? p[0] : x> p[1] ? p[1] : x)
@@ -127,10 +129,12 @@ const reference reference_elementwise[] = {
     { .name = "sin", .compute = sin_ },
     { .name = "cos", .compute = cos_ },
     { .name = "tanh", .compute = tanh_ },
+    { .name = "sech2", .compute = sech2_ },
     { .name = "sigmoid", .compute = sigmoid_ },
     { .name = "softplus", .compute = softplus_ },
     { .name = "relu", .compute = relu_ },
     { .name = "erf", .compute = erf_ },
+    { .name = "gaussian", .compute = gaussian_ },
     { .name = "lgamma", .compute = lgamma_ },
     { .name = "polygamma", .compute = polygamma_ },
     { .name = "pow", .compute = pow_, .swallows_nan = 1 },

@@ -45,6 +45,35 @@ static void reduce(ref_call *c, int kind)
     }
 }
 
+/* e^(x_k - m) / Σ_j e^(x_j - m), or its logarithm, with m the largest of the elements that are summed */
+static void softmax(ref_call *c, bool logarithm)
+{
+    const ref_array *x = &c->in[0];
+    const int n = x->shape.ndim, dim = *(const int *)c->attr;
+    long double *y = ref_out(c, x->shape);
+    for (int64_t k = 0; k < x->n; k++) {
+        int64_t at[CT_MAX_DIMS], other[CT_MAX_DIMS];
+        long double largest = -INFINITY, sum = 0, nan = 0;
+        ref_unravel(x->shape, k, at);
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t j = 0; j < x->n; j++) {
+                bool with_k = true;
+                ref_unravel(x->shape, j, other);
+                for (int d = 0; d < n; d++)
+                    with_k &= dim == CT_ALL || d == dim || d == dim + n || at[d] == other[d];
+                if (!with_k) continue;
+                if (isnan(x->x[j])) nan = x->x[j];
+                if (pass == 0 && x->x[j] > largest) largest = x->x[j];
+                if (pass == 1) sum += expl(x->x[j] - largest);
+            }
+        y[k] = logarithm ? x->x[k] - largest - logl(sum) : expl(x->x[k] - largest) / sum;
+        if (isnan(nan)) y[k] = nan;
+    }
+}
+
+static void softmax_(ref_call *c) { softmax(c, false); }
+static void log_softmax_(ref_call *c) { softmax(c, true); }
+
 static void sum_(ref_call *c) { reduce(c, SUM); }
 static void mean_(ref_call *c) { reduce(c, MEAN); }
 static void max_(ref_call *c) { reduce(c, MAX); }
@@ -66,7 +95,8 @@ static void sum_to_(ref_call *c)
 }
 
 const reference reference_reductions[] = {
-    { .name = "sum", .compute = sum_ },       { .name = "mean", .compute = mean_ },
-    { .name = "max", .compute = max_ },       { .name = "logsumexp", .compute = logsumexp_ },
-    { .name = "sum_to", .compute = sum_to_ }, { 0 },
+    { .name = "sum", .compute = sum_ },         { .name = "mean", .compute = mean_ },
+    { .name = "max", .compute = max_ },         { .name = "logsumexp", .compute = logsumexp_ },
+    { .name = "softmax", .compute = softmax_ }, { .name = "log_softmax", .compute = log_softmax_ },
+    { .name = "sum_to", .compute = sum_to_ },   { 0 },
 };

@@ -58,4 +58,7 @@ long double ref_at(const ref_array *a, int ndim, const int64_t *index);
 /* Start of the trailing block of `block` elements of `a` that belongs to member `member` of `batch`. */
 const long double *ref_member(const ref_array *a, int trailing, ct_shape batch, int64_t member);
 
+/* ψ⁽ᵏ⁾(x) for x > 0 */
+long double ref_polygamma(int k, long double x);
+
 #endif
