@@ -72,8 +72,14 @@ ct_shape ct__need_broadcast(ct_call *c)
 
 bool ct__need_same_shape(ct_call *c, int i, int j)
 {
-    return ct_require(c, ct__same_shape(ct__arg_view(c, i), ct__arg_view(c, j)), CT_ESHAPE,
-                      "inputs %d and %d must have one shape: ct_reshape one of them", i, j);
+    const ct_view *a = ct__arg_view(c, i), *b = ct__arg_view(c, j);
+    if (ct__same_shape(a, b)) return true;
+    const ct_shape both = ct_shape_broadcast(ct__shape(a), ct__shape(b));
+    const bool spreads = ct_shape_equal(both, ct__shape(a)) || ct_shape_equal(both, ct__shape(b));
+    return ct_require(c, false, CT_ESHAPE, "inputs %d and %d must have one shape%s", i, j,
+                      ct__count(a) == ct__count(b) ? ": ct_reshape one of them"
+                      : spreads                    ? ": ct_broadcast_to the smaller one to the larger"
+                                                   : "");
 }
 
 ct_shape ct__shape_of_view(ct_call *c) { return ct_arg_shape(c, 0); }
