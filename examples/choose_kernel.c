@@ -29,7 +29,8 @@ int main(void)
         printf("%s %-42s AICc %.1f\n", k == choice.best ? "*" : " ", choice.tried[k].kernel,
                choice.tried[k].criterion);
     if (!status)
-        printf("noise %.2f, all variances times %.3f\n", sqrt(ct_gp_noise_variance(gp)), choice.widened);
+        printf("noise %.2f, all variances times %.3f\n", sqrt(ct_gp_noise_variance(gp)),
+               choice.variance_factor);
     ct_gp_free(gp);
     ct_release(X), ct_release(y);
     ct_device_close(device);

@@ -21,8 +21,9 @@ typedef struct ct_gradcheck_options {
 /* Checks op at in[0..n):
  *     1. the directional derivative against <x_bar, dx> with a random cotangent, for each floating input
  *        alone and for all together;
- *     2. every entry of the Jacobian, if it is small;
- *     3. the same for the gradient itself (second order), and the symmetry of the second derivative. This
+ *     2. the forward rule, if the op has one, against the backward rule;
+ *     3. every entry of the Jacobian, if it is small;
+ *     4. the same for the gradient itself (second order), and the symmetry of the second derivative. This
  *        finds a rule that is right at these inputs by chance, such as a forgotten transpose at symmetric
  *        matrices.
  * The bit mask `symmetric` names inputs that are perturbed symmetrically and whose cotangents must be

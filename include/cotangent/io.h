@@ -101,6 +101,18 @@ CT_API ct_file_lock *ct_file_lock_take(ct_device *device, const char *path);
 /* NULL is allowed. */
 CT_API void ct_file_lock_give(ct_file_lock *lock);
 
+/* -- messages -------------------------------------------------------------------------------------------- */
+
+/* Bytes of the buffers below. */
+enum { CT_SHOWN_PATH = 96, CT_SHOWN_TEXT = 40 };
+
+/* Writes a path as text for a message: all of it, or "..." and its end. A control character becomes ?.
+ * Returns buffer. */
+CT_API const char *ct_show_path(const char *path, char buffer[CT_SHOWN_PATH]);
+/* Writes text[0..size), a part of a file: all of it, or its beginning and "...". A control character becomes
+ * ?. Returns buffer. */
+CT_API const char *ct_show_text(const char *text, size_t size, char buffer[CT_SHOWN_TEXT]);
+
 /* -- DLPack ---------------------------------------------------------------------------------------------- */
 
 /* On a GPU a tensor is handed over while work on it is still queued. No host thread waits if one side's

@@ -16,7 +16,7 @@
 CT_BEGIN_DECLS
 
 typedef struct ct_call ct_call;     /* one evaluation: inputs, attributes, outputs    */
-typedef struct ct_vjp ct_vjp;       /* one backward step of one recorded call         */
+typedef struct ct_vjp ct_vjp;       /* one step of a sweep: of one recorded call      */
 typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and dtype */
 
 #define CT_MAX_INPUTS  64
@@ -41,6 +41,9 @@ typedef struct ct_op {
      * maps, sums and products take them. */
     bool half;
     uint64_t integers; /* bit i: input i may be i64; otherwise such a call is refused */
+    /* The forward rule: sets the outputs' tangents with ct_give_out_dot. NULL: the engine transposes vjp,
+     * which takes some three times as long. ct_jvp_linear and ct_jvp_multilinear are such rules. */
+    void (*jvp)(ct_vjp *g);
 } ct_op;
 
 /* Computes op on in[0..n) and records it if a gradient is wanted. `attr` (may be NULL) is plain data, which
@@ -150,6 +153,24 @@ CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
     do {                                                                \
         if (ct_wants((g), (i))) ct_give_in_bar((g), (i), (expression)); \
     } while (0)
+
+/* -- inside jvp ------------------------------------------------------------------------------------------ */
+/* ct_in, ct_out, ct_vjp_attr, ct_vjp_tape and ct_recording are as inside vjp. */
+
+/* The tangent of input i, zeros if none has arrived, and whether one has. */
+CT_API ct_var ct_in_dot(ct_vjp *g, int i);
+CT_API bool ct_has_in_dot(const ct_vjp *g, int i);
+/* Whether the tangent of output k is wanted. */
+CT_API bool ct_wants_out_dot(const ct_vjp *g, int k);
+/* Adds `dot`, which broadcasts to the shape of output k, to the output's tangent. A poisoned { NULL, 0, 0 }
+ * adds nothing. */
+CT_API void ct_give_out_dot(ct_vjp *g, int k, ct_var dot);
+/* The forward rule of an op that is linear in all floating inputs together: the op itself, at their
+ * tangents. */
+CT_API void ct_jvp_linear(ct_vjp *g);
+/* The same for an op that is linear in each floating input alone, such as a product: the sum over the inputs
+ * of the op with that input's tangent in its place. */
+CT_API void ct_jvp_multilinear(ct_vjp *g);
 
 /* -- inside sample --------------------------------------------------------------------------------------- */
 /* Each call draws input i: a matrix (rows x cols, after the driver's batch dimensions) or a vector. The

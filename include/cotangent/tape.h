@@ -100,9 +100,34 @@ typedef enum ct_grad_flags {
  * x_bar[i] is poisoned. x_bar may be x. */
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);
 
+/* The Jacobian-vector products y_dot[k] = Σ_i (dy[k]/dx[i]) x_dot[i] for m outputs and n inputs, by a forward
+ * sweep over what was recorded. x are different leaves or intermediates; x_dot[i] has x[i]'s shape and dtype;
+ * of a symmetric input only its symmetric part counts. With CT_GRAD_RECORD the sweep is recorded, so that
+ * y_dot can be differentiated, by ct_grad as by ct_jvp; otherwise y_dot are constants. No value is freed. A
+ * sweep that freed the values of the ops between x and y must not have come before. On failure every y_dot[k]
+ * is poisoned. y_dot may be x or x_dot. */
+CT_API ct_status ct_jvp(const ct_var *y, ct_var *y_dot, int m, const ct_var *x, const ct_var *x_dot, int n,
+                        ct_grad_flags flags);
+
 /* Hessian-vector product of a one-element y, by two sweeps: hv[i] = Σ_j ∂²y/∂x[i]∂x[j] v[j]. v[i] has x[i]'s
  * shape. On failure every hv[i] is poisoned. hv may be x or v. */
 CT_API ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n);
+
+/* The Jacobian of y with respect to x, and the Hessian of a one-element y, as constants (M, N) and (N, N) of
+ * the elements in row-major order, for M elements of y and N of x. A Jacobian takes N forward or M backward
+ * sweeps, whichever are fewer; a Hessian a recorded sweep and N more. Nothing is freed. */
+CT_API ct_var ct_jacobian(ct_var y, ct_var x);
+CT_API ct_var ct_hessian(ct_var y, ct_var x);
+
+/* out[0..m) = f(in[0..n)), of which the tape keeps the inputs and outputs alone: a sweep calls f again and
+ * sweeps through what it records. So a loop of n steps in blocks of √n holds 2√n steps in place of n, and
+ * computes each twice. Blocks nest. f sets each output from its inputs and from constants, and must do so
+ * alike each time; to read another value into which a gradient flows is refused. f and its context must last
+ * as long as the tape's sweeps. On failure every output is poisoned. At most 64 inputs and 6 outputs; out may
+ * be in. */
+typedef void ct_checkpoint_fn(ct_tape *tape, const ct_var *in, ct_var *out, void *context);
+CT_API ct_status ct_checkpoint(const ct_var *in, int n, ct_var *out, int m, ct_checkpoint_fn *f,
+                               void *context);
 
 /* Between these two calls ops compute but are not recorded, so their results are constants. The calls
  * nest. */

@@ -51,11 +51,14 @@ static ct_var record(ct_call *c, size_t attr_size)
 {
     ct_tape *tape = c->tape;
     uint32_t *index = NULL;
-    void *attr = NULL;
     bool noted = c->recorded || tape->backward_of < 0, ok = true;
+    const void *attr = noted ? c->attr : NULL;
     if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
-    if (noted && attr_size && ok) ok = (attr = ct__arena(tape, attr_size)) != NULL;
-    if (attr) memcpy(attr, c->attr, attr_size);
+    if (attr && attr_size && ok) {
+        void *copy = ct__arena(tape, attr_size);
+        attr = copy ? memcpy(copy, attr, attr_size) : NULL;
+        ok = copy != NULL;
+    }
     for (int i = 0; index && i < c->n_in; i++) index[i] = c->in[i].index;
     uint32_t first = tape->n;
     for (int k = 0; k < c->n_out; k++) {
@@ -136,8 +139,7 @@ static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
     return !tape->status;
 }
 
-ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
-                   size_t attr_size)
+ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
 {
     if (!tape || tape->status || !may_call(tape, op, in, n)) return ct__poisoned(tape);
     ct_call c;
@@ -145,7 +147,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.op = op;
     c.scope = NULL;
     c.in = in;
-    c.attr = attr_size ? attr : NULL;
+    c.attr = attr;
     c.n_in = n;
     c.n_out = c.results = 1;
     c.n_scratch = 0;
@@ -172,7 +174,13 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
         return ct__poisoned(tape);
     }
     if (tape->failure.set && !c.failed_before) ct__note_failure(&c);
-    return record(&c, c.attr ? attr_size : 0);
+    return record(&c, attr_size);
+}
+
+ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
+                   size_t attr_size)
+{
+    return ct__apply(tape, op, in, n, attr_size ? attr : NULL, attr_size);
 }
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)

@@ -128,6 +128,10 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
 /* Appends a node that no op computed; returns its handle. Takes the value over. A NULL value fails the tape
  * with the device's message and `what`. */
 ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
+/* Appends the outputs of a call that is described by `call` (op, attr, n_in, n_out), with these inputs; the
+ * tape shares the values. The index of output 0; UINT32_MAX if memory is exhausted. */
+uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_tensor *const *value,
+                       const unsigned *flags);
 /* ct_tape_reset, also for a step's tape. */
 void ct__tape_forget(ct_tape *tape);
 /* Removes the nodes from index n on, and what the arena has received since `mark`. */
@@ -174,6 +178,11 @@ void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, doub
 bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n);
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
 void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
+
+/* -- apply.c --------------------------------------------------------------------------------------------- */
+
+/* ct_apply_on, and with attr_size = 0 and attributes that live as long as the tape: they are not copied. */
+ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size);
 
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 

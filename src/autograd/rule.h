@@ -1,5 +1,5 @@
-/* A reverse sweep, shared by the walk (sweep.c), the functions that rules call (rule.c) and ct_give_in_bar
- * (ops/give.c). */
+/* A sweep, shared by the backward walk (sweep.c), the functions that rules call (rule.c, ops/give.c) and the
+ * forward walk (ops/jvp/sweep.c). */
 #ifndef CT_AUTOGRAD_RULE_H
 #define CT_AUTOGRAD_RULE_H
 
@@ -62,5 +62,15 @@ static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
 }
 /* The cotangent of node `index` as a handle; zeros if none has arrived. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);
+
+/* The slots of s, from its lo to its hi. False, with the tape's error set, if memory is exhausted. */
+bool ct__sweep_open(ct__sweep *s);
+void ct__sweep_close(ct__sweep *s);
+/* Runs a rule of the call whose output 0 is node i. Unless the sweep is recorded, the tape then forgets what
+ * the rule pushed. */
+void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *));
+/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k], as ct_grad, for distinct y. */
+ct_status ct__pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
+                        ct_var *x_bar, int n, ct_grad_flags flags);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* -- the sweep ------------------------------------------------------------------------------------------- */
 
-static bool open_slots(ct__sweep *s)
+bool ct__sweep_open(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
     size_t count = (size_t)(s->hi - s->lo) + 1;
@@ -29,7 +29,7 @@ static bool open_slots(ct__sweep *s)
     return true;
 }
 
-static void close_slots(ct__sweep *s)
+void ct__sweep_close(ct__sweep *s)
 {
     for (uint32_t i = s->lo; i <= s->hi; i++) ct_release(ct__slot_of(s, i)->bar);
     s->tape->slots = s->base;
@@ -47,8 +47,7 @@ static void mark_wanted(ct__sweep *s)
     }
 }
 
-/* Runs the rule of the call whose output 0 is node i. */
-static void run_rule(ct__sweep *s, uint32_t i)
+void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *))
 {
     ct_tape *tape = s->tape;
     const ct_node *node = &tape->node[i];
@@ -66,7 +65,7 @@ static void run_rule(ct__sweep *s, uint32_t i)
     if (!s->record) tape->no_grad++;
     const ct_op *op = node->op; /* node may move */
     const double start = ct__trace_start(tape);
-    op->vjp(&g);
+    rule(&g);
     ct__trace_rule(tape, op, i, start);
     if (!s->record) ct__truncate(tape, n, mark);
     tape->no_grad = no_grad;
@@ -101,7 +100,7 @@ static void walk(ct__sweep *s)
         if (arrived && node->op && (node->flags & NODE_NEEDS_GRAD) &&
             (!s->targeted || ct__slot_of(s, i)->leads)) {
             int n_out = node->n_out;
-            run_rule(s, i);
+            ct__run_rule(s, i, node->op->vjp);
             for (int k = 0; k < n_out && i + (uint32_t)k <= s->hi; k++) pass_node(s, i + (uint32_t)k);
         }
         if (tape->status || i == s->lo) return;
@@ -203,7 +202,7 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m
         if (!check_target(tape, x[i], i)) return tape->status;
         if (x[i].index < s->lo) s->lo = x[i].index;
     }
-    if (tape->status || !open_slots(s)) return tape->status;
+    if (tape->status || !ct__sweep_open(s)) return tape->status;
     for (int i = 0; i < n; i++)
         if (x[i].index <= s->hi) ct__slot_of(s, x[i].index)->target = true;
     if (s->targeted) mark_wanted(s);
@@ -211,7 +210,7 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m
     if (!tape->status) walk(s);
     if (!s->targeted) deliver(s);
     for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(s, x[i].index);
-    close_slots(s);
+    ct__sweep_close(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
 }
 
@@ -222,8 +221,8 @@ ct_status ct_backward(ct_var y)
     return y.tape ? sweep(&s, &y, &one, 1, NULL, NULL, 0) : CT_EINVAL;
 }
 
-static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
-                           ct_var *x_bar, int n, ct_grad_flags flags)
+ct_status ct__pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
+                        ct_var *x_bar, int n, ct_grad_flags flags)
 {
     ct__sweep s = { .tape = tape,
                     .lo = UINT32_MAX,
@@ -261,7 +260,7 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     else if (n && (!x || !x_bar))
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, it must be an array of %d handles",
                      x ? "x_bar" : "x", n);
-    if (tape) s = tape->status ? tape->status : pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+    if (tape) s = tape->status ? tape->status : ct__pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
     return poison_on_failure(tape, s, x_bar, n);
 }
 
@@ -283,7 +282,7 @@ static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
     for (int i = 0; i < n && !s; i++)
         if (v[i].tape != tape || !ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
             ct_tape_fail(tape, CT_ESHAPE, "ct_hvp: v[%d] must have the shape of x[%d]", i, i);
-    return s ? s : tape->status ? tape->status : pull_back(tape, g, v, n, x, hv, n, CT_GRAD_KEEP);
+    return s ? s : tape->status ? tape->status : ct__pull_back(tape, g, v, n, x, hv, n, CT_GRAD_KEEP);
 }
 
 ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)

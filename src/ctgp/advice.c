@@ -1,9 +1,13 @@
 /* ctgp info: advice. The options that it names are those of fit. */
-#include "ctgp.h"
+#include "advice.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "noise.h"
+#include "text.h"
 
 /* With more rows than this, one factorisation for each column takes too long. */
 enum { MOST_ROWS = 5000 };

@@ -1,7 +1,18 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
-#include "ctgp.h"
+#include "commands.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
+
+#include "context.h"
+#include "failure.h"
+#include "frame.h"
+#include "model.h"
+#include "open.h"
+#include "options.h"
+#include "source.h"
+#include "target.h"
+#include "text.h"
 
 /* -- rows of all outputs --------------------------------------------------------------------------------- */
 
@@ -50,7 +61,7 @@ static void append(ctgp *c, const model_file *m, const char *path, const char *o
     source_close(c, t);
     check(c, ct_outputs_append(m->outputs, r.X, r.Y, r.noise));
     save_outputs(c, m->outputs, out, &saving);
-    frame_tell_missing(&r.data, "%lld of %lld rows are left out: a value is missing");
+    frame_print_missing(&r.data, "%lld of %lld rows are left out: a value is missing");
     say(stdout, "n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
         (long long)r.data.n_rows, ct_outputs_nlml(m->outputs), out);
 }

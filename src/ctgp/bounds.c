@@ -1,9 +1,13 @@
 /* Bounds of parameters, from the command line. */
-#include "fit.h"
+#include "bounds.h"
 
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
+
+#include "columns.h"
+#include "failure.h"
+#include "text.h"
 
 _Noreturn static void no_parameter(ctgp *c, const ct_gp *gp, const char *flag, const char *name)
 {

@@ -1,9 +1,12 @@
 /* Columns by names and patterns. */
-#include "frame.h"
+#include "columns.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
 
 /* -- a list of names ------------------------------------------------------------------------------------- */
 

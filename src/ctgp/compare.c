@@ -1,8 +1,24 @@
 /* ctgp compare: says which of two models predicts better, by the paired differences of their losses. */
-#include "ctgp.h"
+#include "commands.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "frame.h"
+#include "learned.h"
+#include "loo.h"
+#include "model.h"
+#include "numbers.h"
+#include "open.h"
+#include "options.h"
+#include "result.h"
+#include "score.h"
+#include "source.h"
+#include "table.h"
+#include "text.h"
 
 /* A model, and its losses in n rows. */
 typedef struct side {
@@ -152,7 +168,7 @@ static void compare(ctgp *c, side s[2], const char *table)
              table ? table : names[0], (long long)v.of[0].n);
     write_verdict(&w, &v, names, !table);
     result_end(&w);
-    for (int k = 0; k < 2 && !table; k++) tell_joint(&s[k].m);
+    for (int k = 0; k < 2 && !table; k++) note_joint(&s[k].m);
 }
 
 static side open_side(ctgp *c, const char *path)

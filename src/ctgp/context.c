@@ -1,15 +1,12 @@
-/* The context of a command: how it ends, and what it owns. */
-#include "command.h"
+/* What a command owns: its device, memory and tensors; and its standard output. */
+#include "context.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Noreturn void stop(ctgp *c, int result)
-{
-    if (!c->code) c->code = result;
-    longjmp(c->end, 1);
-}
+#include "failure.h"
+#include "many.h"
 
 /* -- what it owns -- */
 
@@ -97,11 +94,6 @@ void open_device(ctgp *c)
     check(c, ct_device_status(c->device));
 }
 
-void check(ctgp *c, ct_status status)
-{
-    if (status) fail_device(c);
-}
-
 ct_tensor *new_tensor(ctgp *c, ct_shape shape) { return own_tensor(c, ct_empty(c->device, CT_F64, shape)); }
 
 double *tensor_values(ctgp *c, const ct_tensor *tensor)
@@ -136,4 +128,12 @@ void memory_end(ctgp *c, memory_file *m, const char *what)
     const bool cut = ferror(m->to) | fclose(m->to);
     m->to = NULL;
     if (cut) fail(c, CODE_MEMORY, "no memory for %s", what);
+}
+
+/* -- standard output -- */
+
+void end_output(ctgp *c)
+{
+    const bool bad = ferror(stdout);
+    if (fflush(stdout) || bad) fail(c, CODE_IO, "standard output could not be written");
 }

@@ -1,7 +1,9 @@
 /* How a table is written, if the command line says so. */
-#include "command.h"
+#include "dialect.h"
 
 #include <string.h>
+
+#include "failure.h"
 
 typedef struct sign {
     const char *name, sign;

@@ -1,8 +1,14 @@
 /* ctgp fit: the columns that it learns. */
-#include "fit.h"
+#include "fit_columns.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "columns.h"
+#include "context.h"
+#include "failure.h"
+#include "model.h"
+#include "text.h"
 
 static bool is_target(const settings *s, const frame *f, const char *name)
 {
@@ -77,12 +83,12 @@ static void find_targets(ctgp *c, settings *s, const frame *f)
 static learned choose_columns(ctgp *c, settings *s, const frame *f)
 {
     learned t = { .f = *f, .cols = take(c, 2 * ct_table_cols(f->table) + 2, sizeof *t.cols, "columns") };
-    const char *told = noise_column(s->noise);
+    const char *noise_name = noise_column(s->noise);
     find_targets(c, s, f);
-    const int64_t noise = told ? frame_column(c, f, told) : -1;
-    if (told && is_target(s, f, told))
+    const int64_t noise = noise_name ? frame_column(c, f, noise_name) : -1;
+    if (noise_name && is_target(s, f, noise_name))
         fail(c, CODE_USAGE, "%s names the target '%s'",
-             s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
+             s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", noise_name);
     list_features(c, s, &t, noise);
     if (!t.d) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     t.cols[t.d + 1] = noise;
@@ -164,11 +170,11 @@ learned fit_read_columns(ctgp *c, settings *s)
     const char *none = NULL;
     source *text = source_open(c, s->path);
     const frame header = frame_parse(c, text, &c->table, &none, 0);
-    if (ct_table_find(header.table, s->target) < 0) frame_tell_notes(&header);
+    if (ct_table_find(header.table, s->target) < 0) frame_print_notes(&header);
     learned t = choose_columns(c, s, &header);
     t.f = read_values(c, s, text, &t);
     source_close(c, text);
-    frame_tell_notes(&t.f);
+    frame_print_notes(&t.f);
     drop_names(c, s, &t);
     ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");
     for (int64_t j = 0; j < t.d; j++) inputs[j] = *ct_table_column(t.f.table, t.cols[j]);

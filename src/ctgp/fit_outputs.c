@@ -1,7 +1,23 @@
 /* ctgp fit with several targets: a model of each, or one of all of them. */
-#include "fit.h"
+#include "fit_outputs.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "fit_learn.h"
+#include "fit_report.h"
+#include "fit_rows.h"
+#include "many.h"
+#include "model.h"
+#include "names.h"
+#include "open.h"
+#include "parameters.h"
+#include "result.h"
+#include "season.h"
+#include "text.h"
+#include "train.h"
 
 /* The columns with target j in the place of the first. */
 static learned columns_of(ctgp *c, const settings *s, const learned *t, int64_t j)

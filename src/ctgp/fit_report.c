@@ -1,5 +1,17 @@
 /* ctgp fit: its result. */
-#include "fit.h"
+#include "fit_report.h"
+
+#include <stdio.h>
+
+#include "advice.h"
+#include "fit_test.h"
+#include "names.h"
+#include "outliers.h"
+#include "parameters.h"
+#include "score.h"
+#include "target.h"
+#include "text.h"
+#include "trend.h"
 
 /* Whether rounding moves the gradient by more than a search tolerates. */
 static void print_rounding(FILE *to, ct_gp *gp)

@@ -1,8 +1,16 @@
 /* ctgp fit: the rows that it learns. */
-#include "fit.h"
+#include "fit_rows.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "columns.h"
+#include "context.h"
+#include "failure.h"
+#include "fit_test.h"
+#include "model.h"
+#include "numbers.h"
+#include "target.h"
 
 /* Refuses a column whose values are all equal, or equal to the model. */
 static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
@@ -58,7 +66,7 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     const int64_t d = t->d, *cols = t->cols;
     check_features(c, t);
     complete(c, t, targets, missing);
-    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    frame_print_missing(f, "%lld of %lld rows are left out: a value is missing");
     check_target(c, f, cols[d], s->gp.transform);
     const int64_t all = f->n_rows;
     fit_hold_rows(c, s, f, h);
@@ -69,6 +77,6 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[target_place(d, j)], true);
     for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
     if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
-    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) tell_skewed(c, f, cols[d]);
+    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) hint_transform(c, f, cols[d]);
     return kept < all ? all : 0;
 }

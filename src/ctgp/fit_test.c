@@ -1,7 +1,11 @@
 /* ctgp fit: rows that are held back, and the model's score on them. */
-#include "fit.h"
+#include "fit_test.h"
 
 #include <math.h>
+
+#include "failure.h"
+#include "folds.h"
+#include "text.h"
 
 /* Moves `count` of the chosen rows, the last or drawn ones, to *h, or with `drop` nowhere. */
 static void move_rows(ctgp *c, const settings *s, frame *f, frame *h, int64_t count, bool last,

@@ -1,8 +1,12 @@
 /* Which rows are left out together, and rows in a drawn order. */
-#include "frame.h"
+#include "folds.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "numbers.h"
 
 int64_t *rows_shuffled(ctgp *c, int64_t n, uint64_t seed, uint64_t stream)
 {

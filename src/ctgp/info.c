@@ -1,7 +1,19 @@
 /* ctgp info: describes a model and how far its numbers can be trusted. */
-#include "ctgp.h"
+#include "commands.h"
 
 #include <limits.h>
+#include <stdio.h>
+
+#include "context.h"
+#include "frame.h"
+#include "info_result.h"
+#include "learned.h"
+#include "names.h"
+#include "open.h"
+#include "options.h"
+#include "result.h"
+#include "source.h"
+#include "text.h"
 
 /* What a command line asks for. */
 typedef struct request {
@@ -11,7 +23,7 @@ typedef struct request {
 } request;
 
 /* Describes one output. `text`: the table that the model learned, or NULL. */
-static void tell(writer *w, ct_gp *gp, bool factor, const request *r, source *text)
+static void describe(writer *w, ct_gp *gp, bool factor, const request *r, source *text)
 {
     const owned *before = w->c->owned;
     const uint64_t seed = (uint64_t)r->seed;
@@ -22,7 +34,7 @@ static void tell(writer *w, ct_gp *gp, bool factor, const request *r, source *te
 }
 
 /* Describes the outputs one after the other. */
-static void tell_all(ctgp *c, const request *r)
+static void describe_all(ctgp *c, const request *r)
 {
     const model_file m = model_open(c, r->files[0], false);
     const char *kind = outputs_name(ct_outputs_kind_of(m.outputs));
@@ -33,7 +45,7 @@ static void tell_all(ctgp *c, const request *r)
     if (m.several) begin_outputs(&w, kind);
     for (int64_t k = 0; k < m.n; k++) {
         if (m.several) WRITE(&w, field_text("\n", ""));
-        tell(&w, m.gp[k], m.factor, r, table);
+        describe(&w, m.gp[k], m.factor, r, table);
     }
     if (m.several) end_outputs(&w);
     result_end(&w);
@@ -60,5 +72,5 @@ void run_info(ctgp *c, int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     parse_arguments(c, &usage, argc, argv, r.files);
-    tell_all(c, &r);
+    describe_all(c, &r);
 }

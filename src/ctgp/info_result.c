@@ -1,7 +1,19 @@
 /* ctgp info: what it says of an output. */
-#include "ctgp.h"
+#include "info_result.h"
 
 #include <math.h>
+
+#include "advice.h"
+#include "failure.h"
+#include "learned.h"
+#include "names.h"
+#include "noise.h"
+#include "numbers.h"
+#include "outliers.h"
+#include "parameters.h"
+#include "sensitivity.h"
+#include "target.h"
+#include "trend.h"
 
 /* -- inputs -- */
 

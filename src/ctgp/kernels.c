@@ -1,5 +1,10 @@
 /* ctgp help kernels: every profile, from the rows of profiles.h. */
-#include "ctgp.h"
+#include "kernels.h"
+
+#include <cotangent/profiles.h>
+
+#include <stdbool.h>
+#include <stdio.h>
 
 /* Of each code of profiles.h. A code without them does not compile. */
 #define FORMULA_RBF                "exp(-r^2 / 2)"

@@ -1,8 +1,14 @@
 /* The rows of a table that a model has learned. */
-#include "model.h"
+#include "learned.h"
 
 #include <float.h>
 #include <math.h>
+
+#include "context.h"
+#include "failure.h"
+#include "model.h"
+#include "noise.h"
+#include "numbers.h"
 
 double *model_inputs(ctgp *c, ct_gp *gp)
 {

@@ -1,8 +1,17 @@
 /* ctgp loo: every row of the training data as predicted from the others, or from those of other folds. */
-#include "ctgp.h"
+#include "loo.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+
+#include "commands.h"
+#include "failure.h"
+#include "folds.h"
+#include "learned.h"
+#include "open.h"
+#include "options.h"
+#include "table.h"
 
 /* Row i from mean m and variance s² of z, and the log density -½ log 2πs² - ½ sigmas² + log g'(y), which
  * gives sigmas, as y less the mean would lose digits. */
@@ -114,7 +123,7 @@ static void leave_out_all(ctgp *c, const request *r)
     for (int64_t k = 0; k < m.n; k++) leave_out(c, &w, r, m.gp[k], m.n == 1, table);
     if (m.n > 1) end_outputs(&w);
     result_end(&w);
-    tell_joint(&m);
+    note_joint(&m);
 }
 
 void run_loo(ctgp *c, int argc, char **argv)

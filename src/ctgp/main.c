@@ -1,8 +1,16 @@
 /* ctgp: exact Gaussian processes from the command line. */
-#include "ctgp.h"
-
+#include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "commands.h"
+#include "context.h"
+#include "failure.h"
+#include "kernels.h"
+#include "many.h"
+#include "program.h"
+#include "text.h"
 
 typedef struct entry {
     const char *name;

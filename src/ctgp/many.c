@@ -1,23 +1,24 @@
 /* ctgp over the processes of mpirun: process 0 reads, prints and writes; all of them hold the model. */
-#include "command.h"
+#include "many.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "failure.h"
+#include "text.h"
 
 enum { PATIENCE = 30 }; /* seconds, after which silent processes are named */
 
 static ct_comm *processes;
 static bool are_one;
-static FILE *voice;       /* standard error, also of a process that prints nothing else */
-static char failure[512]; /* of a process that does not print it */
+static FILE *voice; /* standard error, also of a process that prints nothing else */
 
 ct_comm *many(void) { return are_one ? NULL : processes; }
 
 FILE *many_voice(void) { return voice ? voice : stderr; }
 
-static void tell_silent(void *context, const int *silent, int count)
+static void print_silent(void *context, const int *silent, int count)
 {
     char list[256] = "", number[16];
     (void)context;
@@ -57,24 +58,18 @@ void many_begin(ctgp *c, bool together)
     if (are_one && ct_comm_rank(processes)) stop(c, CODE_OK);
     if (are_one) return;
     signal(SIGPIPE, SIG_IGN); /* mpirun may end before the model is written */
-    if (ct_comm_rank(processes) && !fall_silent())
+    c->silent = ct_comm_rank(processes) != 0;
+    if (c->silent && !fall_silent())
         fail(c, CODE_IO, "/dev/null cannot be opened");
-    else if (ct_comm_watch(processes, PATIENCE, tell_silent, NULL))
+    else if (ct_comm_watch(processes, PATIENCE, print_silent, NULL))
         fail(c, CODE_MEMORY, "no memory for %d processes", ct_comm_size(processes));
-}
-
-bool many_keep(const char *text)
-{
-    if (ct_comm_rank(many()) == 0) return false;
-    snprintf(failure, sizeof failure, "%s", text);
-    return true;
 }
 
 /* Process 0 has printed its own failure, or prints here that of another, and all exit with its code. */
 void many_end(ctgp *c)
 {
     if (many()) {
-        const ct_status status = ct_comm_leave(many(), status_of(c->code), failure);
+        const ct_status status = ct_comm_leave(many(), status_of(c->code), c->failure);
         if (status) report(c, code_of(status), ct_comm_message(many()));
         ct_comm_share(many(), &c->code, sizeof c->code);
     }

@@ -2,7 +2,14 @@
 #include "model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <unistd.h>
+
+#include "context.h"
+#include "failure.h"
+#include "noise.h"
+#include "target.h"
+#include "text.h"
 
 frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols)
 {
@@ -19,8 +26,8 @@ frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols
     as_model.columns = columns;
     as_model.n_columns = n;
     const frame f = frame_parse(c, t, &as_model, names, n);
-    if (!t->told) frame_tell_notes(&f);
-    t->told = true;
+    if (!t->noted) frame_print_notes(&f);
+    t->noted = true;
     for (int64_t j = 0; j < d; j++) cols[j] = frame_column(c, &f, names[j]);
     for (int64_t j = 0; j < p; j++) cols[target_place(d, j)] = ct_table_find(f.table, names[d + j]);
     cols[d + 1] = noise ? ct_table_find(f.table, noise) : -1;

@@ -1,5 +1,7 @@
 /* Words for what the library counts. */
-#include "model.h"
+#include "names.h"
+
+#include "context.h"
 
 const char *kernel_text(ctgp *c, const ct_gp *gp)
 {

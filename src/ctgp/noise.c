@@ -1,10 +1,15 @@
 /* Noise from a column of the table: standard deviations, variances, or levels with a noise of their own. The
  * model keeps the column's name as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
-#include "model.h"
+#include "noise.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "names.h"
+#include "numbers.h"
 
 static const char deviations[] = "sd:", variances[] = "variance:";
 

@@ -1,5 +1,5 @@
 /* Numbers of a column: their moments, and their order. */
-#include "frame.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <stdlib.h>

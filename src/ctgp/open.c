@@ -1,7 +1,13 @@
 /* Opens a model's file, of one output or of several. */
-#include "model.h"
+#include "open.h"
 
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "many.h"
+#include "signals.h"
+#include "text.h"
 
 _Noreturn static void no_output(ctgp *c, const model_file *m, const char *has)
 {
@@ -82,7 +88,7 @@ void save_gp(ctgp *c, ct_gp *gp, const char *path, const ct_gp_save_options *how
     end_saving(c, ct_gp_save_with(gp, path, how), path);
 }
 
-void tell_joint(const model_file *m)
+void note_joint(const model_file *m)
 {
     if (m->joint)
         note("%s: a value is predicted from all others, those of the other outputs in its row, too", m->path);

@@ -1,50 +1,15 @@
 /* The command line: a table of options, which is also their help. */
-#include "command.h"
+#include "options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A failure of the library, and the code that it ends with; the first row of a code is what many_end tells
- * others.
- */
-static const struct {
-    ct_status status;
-    int code;
-} failures[] = {
-    { CT_OK, CODE_OK },         { CT_ENUMERIC, CODE_NUMERIC },         { CT_EIO, CODE_IO },
-    { CT_ENOMEM, CODE_MEMORY }, { CT_EUNSUPPORTED, CODE_UNSUPPORTED }, { CT_EDEVICE, CODE_UNSUPPORTED }
-};
-
-enum { FAILURES = sizeof failures / sizeof *failures };
-
-int code_of(ct_status status)
-{
-    for (int i = 0; i < FAILURES; i++)
-        if (failures[i].status == status) return failures[i].code;
-    return CODE_DATA;
-}
-
-ct_status status_of(int result)
-{
-    for (int i = 0; i < FAILURES; i++)
-        if (failures[i].code == result) return failures[i].status;
-    return CT_EINVAL;
-}
-
-/* If the device has no message, ctgp itself lacked memory. */
-_Noreturn void fail_device(ctgp *c)
-{
-    const ct_status status = c->device ? ct_last_status(c->device) : CT_OK;
-    fail_message(c, status ? code_of(status) : CODE_MEMORY, status ? ct_message(c->device) : "out of memory");
-}
-
-void end_output(ctgp *c)
-{
-    const bool bad = ferror(stdout);
-    if (fflush(stdout) || bad) fail(c, CODE_IO, "standard output could not be written");
-}
+#include "context.h"
+#include "dialect.h"
+#include "failure.h"
 
 /* -- the options of a command, its own and those that several have -- */
 
@@ -227,18 +192,7 @@ void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const ch
             keep_apart(c, l.option[i].name, l.given[i], of->files[k], files[k]);
 }
 
-/* -- helpers -- */
-
-void add_name(char *list, size_t size, const char *name)
-{
-    static const char rest[] = ", ...";
-    const size_t used = strlen(list), room = size - sizeof rest;
-    const bool cut = used >= sizeof rest && !strcmp(list + used + 1 - sizeof rest, rest);
-    if (used + strlen(name) + 2 <= room)
-        snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
-    else if (!cut)
-        strcpy(list + used, rest);
-}
+/* -- outputs and inputs -- */
 
 static bool same_file(const char *a, const char *b)
 {

@@ -1,5 +1,9 @@
 /* Rows that lie far from what all others predict. */
-#include "ctgp.h"
+#include "outliers.h"
+
+#include "failure.h"
+#include "loo.h"
+#include "numbers.h"
 
 enum { SHOWN = 5 };
 #define FAR 4.0 /* standard deviations */

@@ -1,7 +1,10 @@
 /* The parameters of a model, and what those of levels mean. */
-#include "ctgp.h"
+#include "parameters.h"
 
 #include <math.h>
+
+#include "names.h"
+#include "text.h"
 
 /* With its unit where that is a time: "22.06 days". */
 static const char *value_text(ctgp *c, const ct_gp *gp, const ct_param *p)

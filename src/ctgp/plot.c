@@ -1,7 +1,25 @@
 /* ctgp plot: a picture of a model and data, drawn by gnuplot. */
-#include "plot.h"
+#include "commands.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "learned.h"
+#include "model.h"
+#include "names.h"
+#include "open.h"
+#include "options.h"
+#include "plot_curve.h"
+#include "plot_effects.h"
+#include "plot_gnuplot.h"
+#include "plot_many.h"
+#include "score.h"
+#include "source.h"
+#include "table.h"
+#include "target.h"
+#include "text.h"
 
 /* "model.ctgp: scale * rbf(ard)", "model.ctgp: scale * rbf(ard), of log(y)" */
 static const char *title_of(ctgp *c, const ct_gp *gp, const char *model, bool panels)

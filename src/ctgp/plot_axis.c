@@ -1,10 +1,13 @@
 /* ctgp plot: an axis and its tics. */
-#include "plot.h"
+#include "plot_axis.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "plot_gnuplot.h"
 
 void cover(axis *a, double value)
 {

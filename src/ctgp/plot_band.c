@@ -1,5 +1,11 @@
 /* ctgp plot: a curve, the middle of a prediction and the ends of its interval. */
-#include "plot.h"
+#include "plot_band.h"
+
+#include <math.h>
+
+#include "context.h"
+#include "failure.h"
+#include "score.h"
 
 curve curve_make(ctgp *c, int64_t n)
 {

@@ -1,10 +1,15 @@
 /* ctgp plot of one input: data, and the curve over their range and a twentieth beyond, or a point with its
  * interval for each level of a category. */
-#include "plot.h"
+#include "plot_curve.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "numbers.h"
+#include "plot_axis.h"
+#include "plot_band.h"
+#include "plot_points.h"
 
 /* At least LEAST and at most MOST points are predicted. */
 enum { LEAST = 500, MOST = 20000 };

@@ -1,8 +1,13 @@
 /* ctgp plot: the effect of each input. It is the middle with its 95 % interval over the range of the input,
  * while the others are held at their median in the table, or at their most frequent level. */
-#include "plot.h"
+#include "plot_effects.h"
 
 #include <stdlib.h>
+
+#include "context.h"
+#include "numbers.h"
+#include "plot_axis.h"
+#include "plot_band.h"
 
 /* Points of a curve, about one per pixel. */
 enum { CURVE = 301 };

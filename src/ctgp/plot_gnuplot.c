@@ -1,5 +1,5 @@
 /* ctgp plot: gnuplot's script and its run. */
-#include "plot.h"
+#include "plot_gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "failure.h"
+#include "text.h"
 
 extern char **environ;
 

@@ -1,5 +1,13 @@
 /* ctgp plot of several inputs: predicted against observed, residuals, and the effect of each input. */
-#include "plot.h"
+#include "plot_many.h"
+
+#include <math.h>
+
+#include "failure.h"
+#include "plot_axis.h"
+#include "plot_effects.h"
+#include "plot_points.h"
+#include "score.h"
 
 /* Draws points, with bars and a key or without, and the line at which the model is exact, from y0 to y1. */
 static void write_panel(ctgp *c, FILE *script, const points *q, const char *name, const axis *x,

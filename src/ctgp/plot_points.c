@@ -1,7 +1,9 @@
 /* ctgp plot: rows of the table as points, which the model learned, which the fit held back, or neither. */
-#include "plot.h"
+#include "plot_points.h"
 
 #include <math.h>
+
+#include "context.h"
 
 points points_make(ctgp *c, int64_t n, const fate *fates)
 {

@@ -1,8 +1,22 @@
 /* ctgp predict: mean, standard deviation, intervals and quantiles at the rows of a CSV file. */
-#include "ctgp.h"
+#include "commands.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "columns.h"
+#include "context.h"
+#include "failure.h"
+#include "frame.h"
+#include "model.h"
+#include "open.h"
+#include "options.h"
+#include "result.h"
+#include "score.h"
+#include "source.h"
+#include "table.h"
+#include "text.h"
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
@@ -139,7 +153,7 @@ static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, co
     for (int64_t j = 0; j < m.n; j++) p[j] = prediction_make(c, m.gp[j], t);
     source_close(c, t);
     write_rows(c, &m, p, keep, b, out);
-    frame_tell_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
+    frame_print_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);
 }
 

@@ -4,12 +4,16 @@
  * threads one more. Where a limit on addresses (ulimit -v) leaves none it tries for ever. So this limit is
  * checked before the constructors of shared libraries run: the loader calls what is in .preinit_array
  * first. */
-#include "command.h"
+#include "program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "ctgp.h"
+#include "many.h"
 
 static bool returned;
 
@@ -41,8 +45,8 @@ static long threads_of(char **environment)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             const size_t length = strlen(names[i]);
             if (strncmp(*environment, names[i], length)) continue;
-            const long told = strtol(*environment + length, NULL, 10);
-            if (told > 0 && told < threads) threads = told;
+            const long given = strtol(*environment + length, NULL, 10);
+            if (given > 0 && given < threads) threads = given;
         }
     return threads;
 }
@@ -54,11 +58,11 @@ static void check_addresses(int argc, char **argv, char **environment)
         "for each thread: raise it, or set OMP_NUM_THREADS=1\n";
     const long threads = threads_of(environment);
     const size_t bytes = (size_t)((threads > 1 ? threads + 1 : 1) * BUFFER + REST) << 20;
-    void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *space = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     (void)argc;
     (void)argv;
-    if (room != MAP_FAILED) {
-        munmap(room, bytes);
+    if (space != MAP_FAILED) {
+        munmap(space, bytes);
         return;
     }
     (void)!write(STDERR_FILENO, message, sizeof message - 1);

@@ -4,10 +4,14 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "context.h"
+#include "season.h"
+#include "text.h"
 
 /* -- signals and time ------------------------------------------------------------------------------------ */
 
@@ -48,7 +52,7 @@ void watch_end_line(watch *w)
 }
 
 /* Before the first search of these rows: the seasons, and the candidates that are not tried. */
-static void tell_candidates(watch *w)
+static void print_candidates(watch *w)
 {
     if (w->rows == w->choice->rows) return;
     watch_end_line(w);
@@ -134,7 +138,7 @@ static void show_step(watch *w, const ct_fit_progress *p)
     if (w->checkpoint && p->logged) note("goes on from %s with %d evaluations", w->checkpoint, p->logged);
     w->checkpoint = NULL;
     if (!w->estimated) estimate(w, p);
-    if (w->choice) tell_candidates(w);
+    if (w->choice) print_candidates(w);
     if (w->choice) watch_criteria(w);
     show_iteration(w, p, t);
 }

@@ -1,8 +1,9 @@
-/* ctgp fit: how a search is watched, and what standard error tells of it. */
+/* ctgp fit: how a search is watched, and what standard error shows of it. */
 #ifndef CTGP_PROGRESS_H
 #define CTGP_PROGRESS_H
 
-#include "fit.h"
+#include "ctgp.h"
+#include "fit_options.h"
 
 typedef struct watch {
     const settings *s;

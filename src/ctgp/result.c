@@ -1,7 +1,9 @@
 /* A result: fields, which text and JSON print in their own ways. */
-#include "command.h"
+#include "result.h"
 
 #include <math.h>
+
+#include "text.h"
 
 /* -- JSON -- */
 

@@ -1,8 +1,19 @@
 /* ctgp sample: joint draws at the rows of a CSV file. */
-#include "ctgp.h"
+#include "commands.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+
+#include "context.h"
+#include "failure.h"
+#include "frame.h"
+#include "model.h"
+#include "open.h"
+#include "options.h"
+#include "source.h"
+#include "table.h"
+#include "text.h"
 
 /* What a command line asks for. */
 typedef struct request {
@@ -57,7 +68,7 @@ static void draw(ctgp *c, const request *r)
     if (given) add_noise(c, gp, X, given, r->seed, samples);
     check(c, ct_gp_untransform(gp, samples));
     write_draws(c, &data, samples, r->out);
-    frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
+    frame_print_missing(&data, "%lld rows have a missing input: their draws are empty");
     say(is_standard(r->out) ? stderr : stdout, "samples=%ld of=%s rows=%lld out=%s\n", r->count,
         r->noisy ? "observations" : "function", (long long)data.n_rows, r->out);
 }

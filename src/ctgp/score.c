@@ -1,8 +1,9 @@
 /* The losses of rows, and their score. */
-#include "model.h"
+#include "score.h"
 
 #include <float.h>
-#include <math.h>
+
+#include "numbers.h"
 
 static double target_at(const prediction *p, int64_t i)
 {

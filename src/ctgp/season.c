@@ -1,7 +1,14 @@
 /* Seasons: the column that may have them, those that are found, and a hint if nobody asked for them. */
-#include "fit.h"
+#include "season.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "columns.h"
+#include "context.h"
+#include "failure.h"
+#include "learned.h"
+#include "text.h"
 
 /* A weaker one is not worth a hint. */
 #define STRONG 0.1

@@ -1,7 +1,10 @@
 /* How much each feature matters to a model. */
-#include "ctgp.h"
+#include "sensitivity.h"
 
 #include <math.h>
+
+#include "failure.h"
+#include "target.h"
 
 enum { SAMPLES = 10000 };
 

@@ -1,7 +1,9 @@
 /* Signals that end the program wait while a file is written, or a part of it would stay beside its place. */
-#include "command.h"
+#include "signals.h"
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 enum { SIGNALS = 3 };

@@ -1,10 +1,16 @@
 /* The text of a table from a file, a pipe or standard input. It is read once, as a pipe cannot be read again.
  */
-#include "frame.h"
+#include "source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "many.h"
+#include "table.h"
 
 static void release_source(void *object)
 {

@@ -1,9 +1,15 @@
 /* Writes columns of text and of numbers as CSV, to a file or to standard output. */
-#include "frame.h"
+#include "table.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "context.h"
+#include "failure.h"
+#include "many.h"
+#include "signals.h"
 
 bool is_standard(const char *path) { return !strcmp(path, "-"); }
 

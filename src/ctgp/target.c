@@ -1,7 +1,11 @@
 /* The target on another scale, --transform: its domain, its name, and a hint if it would help. */
-#include "model.h"
+#include "target.h"
 
 #include <math.h>
+
+#include "context.h"
+#include "numbers.h"
+#include "text.h"
 
 const char *target_text(ctgp *c, const ct_gp *gp)
 {
@@ -28,7 +32,7 @@ void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
                       ct_transform_domain(kind), remedy));
 }
 
-void tell_skewed(ctgp *c, const frame *f, int64_t col)
+void hint_transform(ctgp *c, const frame *f, int64_t col)
 {
     double *y = frame_values(c, f, &col, 1);
     const moments as_is = moments_of(y, f->n_rows, 1);

@@ -1,6 +1,6 @@
 /* What people read. Names from files may hold any bytes: they are printed as UTF-8, and a character that acts
  * on a terminal or ends the line becomes '?'. A byte that is not UTF-8 is taken for Latin-1. */
-#include "command.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -41,8 +41,7 @@ bool is_control(uint32_t c)
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff; /* the last two: not in XML */
 }
 
-/* `line_end`: '\n' if the text may have several lines, else 0. */
-static void put_text(FILE *to, const char *text, char line_end)
+void put_text(FILE *to, const char *text, char line_end)
 {
     for (uint32_t c; (c = take_character(&text));)
         put_character(to, is_control(c) && c != (uint32_t)line_end ? '?' : c);
@@ -81,34 +80,13 @@ void note(const char *format, ...)
     fputc('\n', stderr);
 }
 
-/* -- failures -- */
-
-/* That of a process that prints nothing is kept for the one that does. `line_end` as above. */
-static void put_failure(ctgp *c, int result, const char *text, char line_end)
+void add_name(char *list, size_t size, const char *name)
 {
-    if (c->code) return;
-    c->code = result;
-    if (many_keep(text)) return;
-    fputs("ctgp: ", stderr);
-    put_text(stderr, text, line_end);
-    fputc('\n', stderr);
-}
-
-void report(ctgp *c, int result, const char *message) { put_failure(c, result, message, '\n'); }
-
-_Noreturn void fail_message(ctgp *c, int result, const char *message)
-{
-    report(c, result, message);
-    stop(c, result);
-}
-
-_Noreturn void fail(ctgp *c, int result, const char *format, ...)
-{
-    char text[1 << 14];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    put_failure(c, result, text, 0);
-    stop(c, result);
+    static const char rest[] = ", ...";
+    const size_t used = strlen(list), room = size - sizeof rest;
+    const bool cut = used >= sizeof rest && !strcmp(list + used + 1 - sizeof rest, rest);
+    if (used + strlen(name) + 2 <= room)
+        snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+    else if (!cut)
+        strcpy(list + used, rest);
 }

@@ -1,12 +1,19 @@
 /* ctgp fit: fits a model of a kernel that is given, or chooses one. */
-#include "progress.h"
+#include "train.h"
 
 #include <string.h>
+
+#include "bounds.h"
+#include "context.h"
+#include "failure.h"
+#include "open.h"
+#include "progress.h"
+#include "text.h"
 
 /* With fewer rows for each parameter intervals of 95 % held some 80 % of new rows, or less (docs/gp.md). */
 enum { FEW_ROWS = 4 };
 
-static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
+static void warn_many_parameters(const ct_gp *gp, ct_fit_objective objective)
 {
     bool loo = objective == CT_OBJECTIVE_LOO;
     long long n = ct_gp_points(gp), k = 0;
@@ -63,7 +70,7 @@ static void search(ctgp *c, watch *w, ct_gp *gp, ct_outputs *o, const ct_fit_opt
     *choice = (ct_gp_choice){
         .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
     };
-    if (!o && (!status || status == CT_ESTOPPED)) tell_many_parameters(gp, how->objective);
+    if (!o && (!status || status == CT_ESTOPPED)) warn_many_parameters(gp, how->objective);
     conclude(c, w, status, r.iterations, NULL);
 }
 
@@ -83,16 +90,16 @@ ct_outputs *train_outputs(ctgp *c, const settings *s, const ct_tensor *X, const 
 
 /* -- a choice -------------------------------------------------------------------------------------------- */
 
-static void tell_widening(const ct_gp_choice *choice, bool given, const ct_device *device)
+static void print_calibration(const ct_gp_choice *choice, bool given, const ct_device *device)
 {
     if (given)
-        note("variances are those of the likelihood: noise that is given is not widened");
-    else if (choice->widening)
+        note("variances are those of the likelihood: noise that is given is not calibrated");
+    else if (choice->calibration)
         note("variances are those of the likelihood: there are no leave-one-out residuals (%s)",
              ct_message(device));
-    else if (choice->widened > 1)
+    else if (choice->variance_factor > 1)
         note("all variances times %.4g, the mean square of the standardised leave-one-out residuals",
-             choice->widened);
+             choice->variance_factor);
 }
 
 static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
@@ -107,7 +114,7 @@ static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, 
     watch_end_line(w);
     if (!status || status == CT_ESTOPPED) {
         watch_criteria(w);
-        tell_widening(choice, model->noise_variances, c->device);
+        print_calibration(choice, model->noise_variances, c->device);
     }
     conclude(c, w, status, gp && choice->iterations, model);
     return gp;

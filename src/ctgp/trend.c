@@ -1,7 +1,9 @@
 /* The mean of a model: a word, or a trend of basis functions with its coefficients. */
-#include "ctgp.h"
+#include "trend.h"
 
 #include <string.h>
+
+#include "failure.h"
 
 static const char *const words[] = { "constant", "zero", "linear" };
 

@@ -42,8 +42,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 1, v == 2 ? ct_shape0() : v == 3 ? ct_shape2(1, 1) : ct_shape1(n));
 }
 
-const ct_op ct_op_add_diag = {
-    .name = "add_diag", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_add_diag = { .name = "add_diag",
+                               .n_in = 2,
+                               .shape = shape,
+                               .forward = forward,
+                               .vjp = vjp,
+                               .jvp = ct_jvp_linear,
+                               .sample = sample };
 
 ct_var ct_add_diag(ct_var A, ct_var d) { return ct_apply(&ct_op_add_diag, (ct_var[]){ A, d }, 2, NULL, 0); }

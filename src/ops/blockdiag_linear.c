@@ -82,6 +82,7 @@ static const ct_op outer_op = { .name = "blockdiag_outer",
                                 .shape = outer_shape,
                                 .forward = outer_forward,
                                 .vjp = outer_vjp,
+                                .jvp = ct_jvp_multilinear,
                                 .half = true };
 
 static ct_var outer(ct_var u, ct_var v, ct_var W)
@@ -97,6 +98,15 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, product(y_bar, W, flags ^ PLAIN));
     ct_in_bar(g, 1, flags & PLAIN ? outer(x, y_bar, W) : outer(y_bar, x, W));
     if (ct_vjp_args(g) == 3) ct_in_bar(g, 2, ct_sum(y_bar, 0, false));
+}
+
+/* ẏ_m = ẋ_m W_mᵀ + x_m Ẇ_mᵀ + ḃ_m */
+static void jvp(ct_vjp *g)
+{
+    const unsigned flags = ct__flags(ct_vjp_attr(g));
+    if (ct_has_in_dot(g, 0)) ct_give_out_dot(g, 0, product(ct_in_dot(g, 0), ct_in(g, 1), flags));
+    if (ct_has_in_dot(g, 1)) ct_give_out_dot(g, 0, product(ct_in(g, 0), ct_in_dot(g, 1), flags));
+    if (ct_has_in_dot(g, 2)) ct_give_out_dot(g, 0, ct_in_dot(g, 2));
 }
 
 static void sample(ct_sample *s)
@@ -115,6 +125,7 @@ const ct_op ct_op_blockdiag_linear = { .name = "blockdiag_linear",
                                        .shape = shape,
                                        .forward = forward,
                                        .vjp = vjp,
+                                       .jvp = jvp,
                                        .sample = sample,
                                        .half = true };
 

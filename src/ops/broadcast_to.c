@@ -26,6 +26,7 @@ const ct_op ct_op_broadcast_to = { .name = "broadcast_to",
                                    .shape = ct__shape_of_view,
                                    .forward = forward,
                                    .vjp = vjp,
+                                   .jvp = ct_jvp_linear,
                                    .sample = sample,
                                    .half = true,
                                    .integers = 1 };

@@ -36,6 +36,7 @@ const ct_op ct_op_cast = { .name = "cast",
                            .shape = shape,
                            .forward = forward,
                            .vjp = vjp,
+                           .jvp = ct_jvp_linear,
                            .sample = sample,
                            .half = true,
                            .integers = 1 };

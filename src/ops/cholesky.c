@@ -1,6 +1,7 @@
 /* cholesky:  L lower triangular, A = L Lᵀ            A: (..., n, n) symmetric, its lower triangle is read
  * adjoint:   Ā = ½ (S + Sᵀ),  S = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹,  Φ = lower triangle with the diagonal halved
  *                                     [Murray 2016, arXiv:1602.07527, eq. 10; Giles 2008, §2.3.3]
+ * tangent:   L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ)
  * From dA = dL Lᵀ + L dLᵀ: L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so F = Φ(L⁻¹ dA L⁻ᵀ), and
  * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. The part of L̄ above the diagonal is ignored, since L is zero there. */
 #include "support.h"
@@ -39,13 +40,15 @@ static const ct_op cholesky_bar = {
     .name = "cholesky_bar", .n_in = 2, .shape = shape, .forward = bar_forward
 };
 
+/* Φ(S) */
+static ct_var phi(ct_var S) { return ct_sub(ct_tril(S, 0), ct_scale(ct_diag_embed(ct_diag(S)), 0.5)); }
+
 static ct_var bar_in_ops(ct_var L, ct_var L_bar)
 {
-    ct_var P = ct_tril(ct_matmul(ct_t(L), ct_tril(L_bar, 0)), 0);
-    ct_var S = ct_sub(P, ct_scale(ct_diag_embed(ct_diag(P)), 0.5)); /* Φ(Lᵀ L̄) */
+    ct_var S = phi(ct_matmul(ct_t(L), ct_tril(L_bar, 0)));
     S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS);
     S = ct_tri_solve(L, S, CT_LOWER | CT_RIGHT);
-    return ct_scale(ct_add(S, ct_t(S)), 0.5);
+    return ct__symmetric_part(S);
 }
 
 static void vjp(ct_vjp *g)
@@ -56,10 +59,21 @@ static void vjp(ct_vjp *g)
                               : ct_apply(&cholesky_bar, (ct_var[]){ L, L_bar }, 2, NULL, 0));
 }
 
+static void jvp(ct_vjp *g)
+{
+    ct_var L = ct_out(g), S = ct_tri_solve(L, ct__symmetric_part(ct_in_dot(g, 0)), CT_LOWER);
+    S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS | CT_RIGHT);
+    ct_give_out_dot(g, 0, ct_matmul(L, phi(S)));
+}
+
 static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_cholesky = {
-    .name = "cholesky", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_cholesky = { .name = "cholesky",
+                               .n_in = 1,
+                               .shape = shape,
+                               .forward = forward,
+                               .vjp = vjp,
+                               .jvp = jvp,
+                               .sample = sample };
 
 ct_var ct_cholesky(ct_var A) { return ct_apply(&ct_op_cholesky, &A, 1, NULL, 0); }

@@ -63,6 +63,7 @@ const ct_op ct_op_concat = { .name = "concat",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
+                             .jvp = ct_jvp_linear,
                              .sample = sample,
                              .half = true,
                              .integers = UINT64_MAX };

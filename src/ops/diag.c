@@ -22,6 +22,7 @@ const ct_op ct_op_diag = { .name = "diag",
                            .shape = ct__shape_of_view,
                            .forward = forward,
                            .vjp = vjp,
+                           .jvp = ct_jvp_linear,
                            .sample = sample,
                            .integers = 1 };
 

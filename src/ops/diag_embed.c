@@ -32,9 +32,13 @@ static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_diag(ct_out_bar(g))); }
 
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape1(ct_sample_size(s))); }
 
-const ct_op ct_op_diag_embed = {
-    .name = "diag_embed", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_diag_embed = { .name = "diag_embed",
+                                 .n_in = 1,
+                                 .shape = shape,
+                                 .forward = forward,
+                                 .vjp = vjp,
+                                 .jvp = ct_jvp_linear,
+                                 .sample = sample };
 
 ct_var ct_diag_embed(ct_var d) { return ct_apply(&ct_op_diag_embed, &d, 1, NULL, 0); }
 

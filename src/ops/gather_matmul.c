@@ -77,6 +77,7 @@ static const ct_op times_t_op = { .name = "grouped_times_t",
                                   .shape = times_t_shape,
                                   .forward = times_t_forward,
                                   .vjp = times_t_vjp,
+                                  .jvp = ct_jvp_multilinear,
                                   .half = true,
                                   .integers = 1 << 2 };
 
@@ -108,6 +109,7 @@ static const ct_op sums_op = { .name = "grouped_sum",
                                .shape = sums_shape,
                                .forward = sums_forward,
                                .vjp = sums_vjp,
+                               .jvp = ct_jvp_multilinear,
                                .half = true,
                                .integers = 1 << 2 };
 
@@ -155,6 +157,7 @@ static const ct_op grouped_op = { .name = "grouped_matmul",
                                   .shape = shape,
                                   .forward = forward,
                                   .vjp = vjp,
+                                  .jvp = ct_jvp_multilinear,
                                   .half = true,
                                   .integers = 1 << 2 };
 

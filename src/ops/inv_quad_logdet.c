@@ -2,6 +2,7 @@
  *                   K: (..., n, n) symmetric positive definite, its lower triangle is read
  *                   y: (..., n, 1) -> q: (...), l: (...)
  * adjoint:          K̄ = l̄ K⁻¹ - q̄ α αᵀ,  ȳ = 2 q̄ α,  α = K⁻¹ y              [Giles 2008, §2.2.3, §2.2.4]
+ * tangent:          q̇ = αᵀ (2 ẏ - K̇ α),  l̇ = tr(K⁻¹ K̇),  α̇ = K⁻¹ (ẏ - K̇ α)
  * From dq = 2 αᵀ dy - αᵀ dK α and dl = tr(K⁻¹ dK). The backward pass forms one inverse. α is a third output,
  * whose adjoint is that of a solve: w = K⁻¹ ᾱ, ȳ = w, K̄ = -½ (w αᵀ + α wᵀ). */
 #include "support.h"
@@ -61,6 +62,18 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_add(outer, ct_t(outer)));
 }
 
+static void jvp(ct_vjp *g)
+{
+    ct_var K_dot = ct__symmetric_part(ct_in_dot(g, 0)), y_dot = ct_in_dot(g, 1),
+           inverse = ct_inverse_spd(ct_in(g, 0));
+    ct_var alpha = ct_recording(g) ? ct_matmul(inverse, ct_in(g, 1)) : ct_out_at(g, 2);
+    ct_var r_dot = ct_sub(y_dot, ct_matmul(K_dot, alpha));
+    ct_var q_dot = ct_squeeze(ct_sum(ct_mul(alpha, ct_add(y_dot, r_dot)), -2, false), -1);
+    ct_give_out_dot(g, 0, q_dot);
+    ct_give_out_dot(g, 1, ct_sum(ct_sum(ct_mul(inverse, K_dot), -1, false), -1, false));
+    ct_give_out_dot(g, 2, ct_matmul(inverse, r_dot));
+}
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -68,9 +81,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 1, ct_shape2(n, 1));
 }
 
-const ct_op ct_op_inv_quad_logdet = {
-    .name = "inv_quad_logdet", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_inv_quad_logdet = { .name = "inv_quad_logdet",
+                                      .n_in = 2,
+                                      .shape = shape,
+                                      .forward = forward,
+                                      .vjp = vjp,
+                                      .jvp = jvp,
+                                      .sample = sample };
 
 ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet)
 {

@@ -1,6 +1,7 @@
 /* inverse_diag:      d = diag(A⁻¹) by LU with partial pivoting                  A: (..., n, n) -> d: (..., n)
  * inverse_diag_spd:  by Cholesky        A: symmetric positive definite, its lower triangle is read
  * adjoint:           Ā = -A⁻ᵀ diag(d̄) A⁻ᵀ                [inverse.c, with diag(d̄) for the cotangent of A⁻¹]
+ * tangent:           ḋ = -diag(A⁻¹ Ȧ A⁻¹), row sums of -A⁻¹ Ȧ ∘ A⁻ᵀ
  * From dd = diag(-A⁻¹ dA A⁻¹). If a gradient may be wanted, output 1 keeps A⁻ᵀ, n² numbers for each member.
  * For a symmetric A⁻¹ it keeps only the lower triangle, n (n + 1) / 2 numbers, if the device supports that.
  * Otherwise nothing is kept. */
@@ -44,11 +45,14 @@ static void compute(ct_call *c, bool spd)
 static void forward(ct_call *c) { compute(c, false); }
 static void spd_forward(ct_call *c) { compute(c, true); }
 
+/* A⁻ᵀ as a differentiable value */
+static ct_var transposed(ct_var A, bool spd) { return ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A)); }
+
 static ct_var bar(ct_vjp *g, bool spd)
 {
     ct_var A = ct_in(g, 0), d_bar = ct_out_bar(g);
     if (ct_recording(g)) {
-        ct_var Pt = ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A));
+        ct_var Pt = transposed(A, spd);
         return ct_neg(ct_matmul(ct_mul(Pt, ct_unsqueeze(d_bar, -2)), Pt));
     }
     ct_var kept = ct_out_at(g, 1), column = ct_unsqueeze(d_bar, -1);
@@ -59,17 +63,34 @@ static ct_var bar(ct_vjp *g, bool spd)
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, false)); }
 static void spd_vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, true)); }
 
+static void dot(ct_vjp *g, bool spd)
+{
+    ct_var Pt = ct_out_at(g, 1); /* kept by forward */
+    if (ct_recording(g) || is_root(ct_view_of(ct_value(Pt)))) Pt = transposed(ct_in(g, 0), spd);
+    ct_var A_dot = spd ? ct__symmetric_part(ct_in_dot(g, 0)) : ct_in_dot(g, 0);
+    ct_var product = ct_mul(ct_matmul(ct_t(Pt), A_dot), Pt);
+    ct_give_out_dot(g, 0, ct_neg(ct_sum(product, -1, false)));
+}
+
+static void jvp(ct_vjp *g) { dot(g, false); }
+static void spd_jvp(ct_vjp *g) { dot(g, true); }
+
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 static void spd_sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_inverse_diag = {
-    .name = "inverse_diag", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_inverse_diag = { .name = "inverse_diag",
+                                   .n_in = 1,
+                                   .shape = shape,
+                                   .forward = forward,
+                                   .vjp = vjp,
+                                   .jvp = jvp,
+                                   .sample = sample };
 const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
                                        .n_in = 1,
                                        .shape = spd_shape,
                                        .forward = spd_forward,
                                        .vjp = spd_vjp,
+                                       .jvp = spd_jvp,
                                        .sample = spd_sample };
 
 ct_var ct_inverse_diag(ct_var A) { return ct_apply(&ct_op_inverse_diag, &A, 1, NULL, 0); }

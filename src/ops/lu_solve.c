@@ -1,6 +1,7 @@
 /* lu_solve:  X with A X = B, or Aᵀ X = B with CT_TRANS, from the factors A[order] = L U of lu.c
  * adjoint:   A X = B:   B̄ = A⁻ᵀ X̄,  Ā = -B̄ Xᵀ                             [Giles 2008, §2.3.1]
  *            Aᵀ X = B:  B̄ = A⁻¹ X̄,  Ā = -X B̄ᵀ
+ * tangent:   A Ẋ = Ḃ - Ȧ X,  Aᵀ Ẋ = Ḃ - Ȧᵀ X
  * From A dX = dB - dA X. The factors are constants that represent A. The adjoint solves with the same
  * factors, so one factorisation serves forward and backward of every order. */
 #include "support.h"
@@ -55,9 +56,24 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, flags & CT_TRANS ? ct_matmul(ct_neg(X), ct_t(B_bar)) : ct_matmul(ct_neg(B_bar), ct_t(X)));
 }
 
-static const ct_op lu_solve = {
-    .name = "lu_solve", .n_in = 4, .shape = shape, .forward = forward, .vjp = vjp, .integers = 1 << 2
-};
+static void jvp(ct_vjp *g)
+{
+    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    ct_var B_dot = ct_in_dot(g, 3);
+    if (ct_has_in_dot(g, 0)) {
+        ct_var A_dot = ct_in_dot(g, 0);
+        B_dot = ct_sub(B_dot, ct_matmul(flags & CT_TRANS ? ct_t(A_dot) : A_dot, ct_out(g)));
+    }
+    ct_give_out_dot(g, 0, ct_lu_solve(ct_in(g, 0), ct_in(g, 1), ct_in(g, 2), B_dot, flags));
+}
+
+static const ct_op lu_solve = { .name = "lu_solve",
+                                .n_in = 4,
+                                .shape = shape,
+                                .forward = forward,
+                                .vjp = vjp,
+                                .jvp = jvp,
+                                .integers = 1 << 2 };
 
 ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags)
 {

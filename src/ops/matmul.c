@@ -125,6 +125,7 @@ const ct_op ct_op_matmul = { .name = "matmul",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
+                             .jvp = ct_jvp_multilinear,
                              .sample = sample,
                              .half = true };
 

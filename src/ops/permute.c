@@ -33,6 +33,7 @@ const ct_op ct_op_permute = { .name = "permute",
                               .shape = ct__shape_of_view,
                               .forward = forward,
                               .vjp = vjp,
+                              .jvp = ct_jvp_linear,
                               .sample = sample,
                               .half = true,
                               .integers = 1 };

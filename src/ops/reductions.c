@@ -96,6 +96,7 @@ const ct_op ct_op_sum = { .name = "sum",
                           .shape = sum_shape,
                           .forward = sum_forward,
                           .vjp = sum_vjp,
+                          .jvp = ct_jvp_linear,
                           .sample = sum_sample,
                           .half = true };
 
@@ -120,11 +121,21 @@ ct_var ct_mean(ct_var x, int dim, bool keep) { return reduced(&ct_op_mean, x, di
 
 static void max_forward(ct_call *c) { reduce(c, CT_REDUCE_MAX); }
 
+/* 1 where the element is a maximum, else 0 */
+static ct_var chosen_of(const ct_vjp *g) { return ct_equal(ct_in(g, 0), restored(g, ct_out(g))); }
+
 static void max_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
-    ct_var y_bar = restored(g, ct_out_bar(g)), chosen = ct_equal(ct_in(g, 0), restored(g, ct_out(g)));
+    ct_var y_bar = restored(g, ct_out_bar(g)), chosen = chosen_of(g);
     ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, a->dim, true)), chosen));
+}
+
+static void max_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_var chosen = chosen_of(g), sum = ct_sum(ct_mul(chosen, ct_in_dot(g, 0)), a->dim, a->keep);
+    ct_give_out_dot(g, 0, ct_div(sum, ct_sum(chosen, a->dim, a->keep)));
 }
 
 static void max_sample(ct_sample *s)
@@ -132,9 +143,13 @@ static void max_sample(ct_sample *s)
     if (draw(s, 1)) ct_sample_kinks(s);
 }
 
-const ct_op ct_op_max = {
-    .name = "max", .n_in = 1, .shape = shape, .forward = max_forward, .vjp = max_vjp, .sample = max_sample
-};
+const ct_op ct_op_max = { .name = "max",
+                          .n_in = 1,
+                          .shape = shape,
+                          .forward = max_forward,
+                          .vjp = max_vjp,
+                          .jvp = max_jvp,
+                          .sample = max_sample };
 
 ct_var ct_max(ct_var x, int dim, bool keep) { return reduced(&ct_op_max, x, dim, keep); }
 
@@ -148,11 +163,19 @@ static void logsumexp_vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), ct_softmax(ct_in(g, 0), a->dim)));
 }
 
+static void logsumexp_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_var terms = ct_mul(ct_softmax(ct_in(g, 0), a->dim), ct_in_dot(g, 0));
+    ct_give_out_dot(g, 0, ct_sum(terms, a->dim, a->keep));
+}
+
 const ct_op ct_op_logsumexp = { .name = "logsumexp",
                                 .n_in = 1,
                                 .shape = shape,
                                 .forward = logsumexp_forward,
                                 .vjp = logsumexp_vjp,
+                                .jvp = logsumexp_jvp,
                                 .sample = sample };
 
 ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsumexp, x, dim, keep); }

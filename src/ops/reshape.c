@@ -45,6 +45,7 @@ const ct_op ct_op_reshape = { .name = "reshape",
                               .shape = shape,
                               .forward = forward,
                               .vjp = vjp,
+                              .jvp = ct_jvp_linear,
                               .sample = sample,
                               .half = true,
                               .integers = 1 };

@@ -39,6 +39,7 @@ const ct_op ct_op_slice = { .name = "slice",
                             .shape = ct__shape_of_view,
                             .forward = slice,
                             .vjp = slice_vjp,
+                            .jvp = ct_jvp_linear,
                             .sample = slice_sample,
                             .half = true,
                             .integers = 1 };
@@ -98,6 +99,7 @@ const ct_op ct_op_unslice = { .name = "unslice",
                               .shape = unslice_shape,
                               .forward = unslice,
                               .vjp = unslice_vjp,
+                              .jvp = ct_jvp_linear,
                               .sample = unslice_sample,
                               .half = true };
 

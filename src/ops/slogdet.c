@@ -1,6 +1,7 @@
 /* slogdet:  y = log |det A| = Σ_i log |U_ii|, and sign = det A / |det A|, from A[order] = L U
  *                                                       A: (..., n, n) -> (...), (...)
  * adjoint:  Ā = ȳ A⁻ᵀ                                                   [Jacobi; Giles 2008, §2.2.4]
+ * tangent:  ẏ = tr(A⁻¹ Ȧ)
  * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. A singular A has y =
  * -inf and sign 0. Its cotangent does not exist: it is NaN and flagged, also where rounding hides
  * the singular pivot from the inverse. */
@@ -21,19 +22,31 @@ static void forward(ct_call *c)
     ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
 }
 
+/* y (...), but NaN and flagged where the determinant is zero. */
+static ct_var where_regular(ct_vjp *g, ct_var y)
+{
+    ct_var not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
+    return ct__where_positive(y, not_zero, "the determinant", /* its place is always 1 */
+                              "is zero or NaN: its logarithm has no gradient");
+}
+
 static void vjp(ct_vjp *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
-    ct_var P = ct_inverse(ct_in(g, 0)), not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
-    ct_var y_bar = ct__where_positive(ct_out_bar(g), not_zero, "the determinant", /* its place is always 1 */
-                                      "is zero or NaN: its logarithm has no gradient");
+    ct_var P = ct_inverse(ct_in(g, 0)), y_bar = where_regular(g, ct_out_bar(g));
     ct_in_bar(g, 0, ct_mul(ct__one_by_one(y_bar), ct_t(P)));
+}
+
+static void jvp(ct_vjp *g)
+{
+    ct_var P = ct_inverse(ct_in(g, 0)), sums = ct_sum(ct_mul(ct_t(P), ct_in_dot(g, 0)), -1, false);
+    ct_give_out_dot(g, 0, where_regular(g, ct_sum(sums, -1, false)));
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
 const ct_op ct_op_slogdet = {
-    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
 };
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)

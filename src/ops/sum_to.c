@@ -40,6 +40,7 @@ const ct_op ct_op_sum_to = { .name = "sum_to",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
+                             .jvp = ct_jvp_linear,
                              .sample = sample,
                              .half = true };
 

@@ -81,6 +81,9 @@ ct_var ct__constant(ct_call *c, ct_view v);
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);
 
+/* ½ (A + Aᵀ) */
+ct_var ct__symmetric_part(ct_var A);
+
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 

@@ -4,6 +4,7 @@
  *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
  *             T̄ = op(T)‾, transposed with CT_TRANS, restricted to the triangle that is read,
  *             with CT_UNIT without the diagonal
+ * tangent:    op(T) Ẋ = Ḃ - op(Ṫ) X, or Ẋ op(T) = Ḃ - X op(Ṫ)
  *
  * From op(T) dX = dB - dop(T) X: ⟨X̄, dX⟩ = ⟨B̄, dB⟩ - ⟨B̄ Xᵀ, dop(T)⟩. A member of T with a zero on its
  * diagonal is singular: its X is NaN and flagged. */
@@ -35,17 +36,35 @@ static void forward(ct_call *c)
                  "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
 }
 
+/* The part of a cotangent or tangent of T that is read. */
+static ct_var part_of(ct_var T, unsigned flags)
+{
+    const bool unit = flags & CT_UNIT;
+    return flags & CT_UPPER ? ct_triu(T, unit ? 1 : 0) : ct_tril(T, unit ? -1 : 0);
+}
+
 static void vjp(ct_vjp *g)
 {
     const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
-    bool right = flags & CT_RIGHT, trans = flags & CT_TRANS, upper = flags & CT_UPPER, unit = flags & CT_UNIT;
+    const bool right = flags & CT_RIGHT;
     ct_var T = ct_in(g, 0), X = ct_out(g);
     ct_var B_bar = ct_tri_solve(T, ct_out_bar(g), flags ^ CT_TRANS);
     ct_in_bar(g, 1, B_bar);
     if (!ct_wants(g, 0)) return;
     ct_var u = right ? ct_t(X) : ct_neg(B_bar), v = right ? ct_neg(B_bar) : ct_t(X); /* op(T)‾ = u v */
-    ct_var T_bar = trans ? ct_matmul(ct_t(v), ct_t(u)) : ct_matmul(u, v);
-    ct_in_bar(g, 0, upper ? ct_triu(T_bar, unit ? 1 : 0) : ct_tril(T_bar, unit ? -1 : 0));
+    ct_in_bar(g, 0, part_of(flags & CT_TRANS ? ct_matmul(ct_t(v), ct_t(u)) : ct_matmul(u, v), flags));
+}
+
+static void jvp(ct_vjp *g)
+{
+    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    ct_var X = ct_out(g), B_dot = ct_in_dot(g, 1);
+    if (ct_has_in_dot(g, 0)) {
+        ct_var T_dot = part_of(ct_in_dot(g, 0), flags);
+        if (flags & CT_TRANS) T_dot = ct_t(T_dot);
+        B_dot = ct_sub(B_dot, flags & CT_RIGHT ? ct_matmul(X, T_dot) : ct_matmul(T_dot, X));
+    }
+    ct_give_out_dot(g, 0, ct_tri_solve(ct_in(g, 0), B_dot, flags));
 }
 
 /* The variants: both triangles and sides, with and without transpose and unit diagonal; a batch that shares
@@ -72,9 +91,13 @@ static void sample(ct_sample *s)
     ct__sample_pair(s, v < 16 ? 0 : v - 15, draw);
 }
 
-const ct_op ct_op_tri_solve = {
-    .name = "tri_solve", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_tri_solve = { .name = "tri_solve",
+                                .n_in = 2,
+                                .shape = shape,
+                                .forward = forward,
+                                .vjp = vjp,
+                                .jvp = jvp,
+                                .sample = sample };
 
 ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags)
 {

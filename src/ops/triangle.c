@@ -30,12 +30,20 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, k == 0 ? ct_shape2(n, n) : ct_shape2(n, 3));
 }
 
-const ct_op ct_op_tril = {
-    .name = "tril", .n_in = 1, .shape = shape, .forward = lower, .vjp = lower_vjp, .sample = sample
-};
-const ct_op ct_op_triu = {
-    .name = "triu", .n_in = 1, .shape = shape, .forward = upper, .vjp = upper_vjp, .sample = sample
-};
+const ct_op ct_op_tril = { .name = "tril",
+                           .n_in = 1,
+                           .shape = shape,
+                           .forward = lower,
+                           .vjp = lower_vjp,
+                           .jvp = ct_jvp_linear,
+                           .sample = sample };
+const ct_op ct_op_triu = { .name = "triu",
+                           .n_in = 1,
+                           .shape = shape,
+                           .forward = upper,
+                           .vjp = upper_vjp,
+                           .jvp = ct_jvp_linear,
+                           .sample = sample };
 
 ct_var ct_tril(ct_var A, int64_t k) { return ct_apply(&ct_op_tril, &A, 1, &k, sizeof k); }
 ct_var ct_triu(ct_var A, int64_t k) { return ct_apply(&ct_op_triu, &A, 1, &k, sizeof k); }

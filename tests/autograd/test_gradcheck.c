@@ -54,6 +54,20 @@ static void quad_forgets_an_input(ct_vjp *g)
     ct_in_bar(g, 1, ct_mul(q_bar, ct_matmul(ct_add(A, ct_t(A)), x)));
 }
 
+/* q̇ = xᵀ Ȧ x + xᵀ (A + Aᵀ) ẋ */
+static void quad_dot(ct_vjp *g)
+{
+    ct_var A = ct_in(g, 0), x = ct_in(g, 1);
+    ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_in_dot(g, 0), x)));
+    ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_add(A, ct_t(A)), ct_in_dot(g, 1))));
+}
+
+static void quad_dot_drops_a_term(ct_vjp *g)
+{
+    ct_var x = ct_in(g, 1);
+    ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_in_dot(g, 0), x)));
+}
+
 static void quad_sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -214,6 +228,9 @@ static void test_right_rules(void **state)
     accepted(&q);
     accepted(&s);
     accepted(&t);
+    q.jvp = quad_dot;
+    accepted(&q);
+    assert_non_null(strstr(report, "forward rule"));
 }
 
 static void test_wrong_rules(void **state)
@@ -228,6 +245,11 @@ static void test_wrong_rules(void **state)
     caught(&e, "FAIL  second order, inputs");
     ct_op f = two(two_ignores_the_second);
     caught(&f, "d out1");
+    ct_op h = quad(quad_right), l = square(square_right);
+    h.jvp = quad_dot_drops_a_term;
+    l.jvp = ct_jvp_linear; /* of an op that is not linear */
+    caught(&h, "FAIL  forward rule");
+    caught(&l, "FAIL  forward rule");
 }
 
 /* At symmetric inputs the first derivative cannot show a forgotten transpose; the second can. */

@@ -1,7 +1,7 @@
 /* Preloaded into a program, this library refuses allocations FAIL_ALLOC_FROM to FAIL_ALLOC_TO (counted from
  * 1) and finally writes their number to the file FAIL_ALLOC_COUNT. It counts only requests of the program and
  * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory; with
- * FAIL_ALLOC_PROGRAM those of the program alone. With FAIL_THREADS libgomp gets no threads. Programs that the
+ * FAIL_ALLOC_PROGRAM those of the program alone. With FAIL_THREADS OpenMP gets no threads. Programs that the
  * program starts are left alone. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -105,11 +105,12 @@ char *strdup(const char *s)
     return GRANTED ? real(s) : NULL;
 }
 
+static bool openmp(const char *file) { return strstr(file, "libgomp") || strstr(file, "libomp"); }
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *argument)
 {
     REAL(pthread_create);
     Dl_info info;
-    if (no_threads && dladdr(__builtin_return_address(0), &info) && strstr(info.dli_fname, "libgomp"))
-        return EAGAIN;
+    if (no_threads && dladdr(__builtin_return_address(0), &info) && openmp(info.dli_fname)) return EAGAIN;
     return real(thread, how, run, argument);
 }

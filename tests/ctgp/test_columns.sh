@@ -3,7 +3,7 @@
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
 
-told() { grep -qE -- "$1" err; }
+noted() { grep -qE -- "$1" err; }
 fit=("$ctgp" fit --target y --kernel 'scale * rbf(ard)' --max-iter 5 --quiet)
 
 # -- categories ----------------------------------------------------------------------------------------------
@@ -16,7 +16,7 @@ awk -F, -v OFS=, 'NR == 1 || NR > 31 { print $3, $2, $1 }' wood.csv >other.csv
 awk -F, -v OFS=, 'NR > 1 { $1 = index("eop", substr($1, 1, 1)) - 1 } 1' wood.csv >codes.csv
 
 ok 'a column of text is a category' '^n=40 features=2 ' "${fit[@]}" wood.csv
-ok 'info tells its levels' '^  wood +category of 3: elm, oak, pine$' "$ctgp" info wood.ctgp
+ok 'info shows its levels' '^  wood +category of 3: elm, oak, pine$' "$ctgp" info wood.ctgp
 wood='{"name": "wood", "kind": "category", "levels": \["elm", "oak", "pine"\]}'
 ok 'so does its JSON' "\"columns\": \[$wood, {\"name\": \"x\", \"kind\": \"number\"}\]" \
     "$ctgp" info --json wood.ctgp
@@ -31,7 +31,7 @@ sed 's/oak/ash/' other.csv >ash.csv
 bad 'a level never seen is named' 2 \
     '^ctgp: ash.csv:[0-9]+: column 3 \("wood"\): "ash" is none of its levels: elm, oak, pine; ' \
     "$ctgp" predict wood.ctgp ash.csv --out c.csv
-that 'and the option that allows it' told '; predict, sample, plot and compare take it with --unseen prior$'
+that 'and the option that allows it' noted '; predict, sample, plot and compare take it with --unseen prior$'
 that 'and nothing is written' test ! -e c.csv
 ok 'the prior of a level never seen' '^n=10 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
 ok 'also of a draw' '^samples=1 of=function rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior \
@@ -57,7 +57,7 @@ that 'of one level' cmp d.csv e.csv
 sed '1!s/^/the same,/; 1s/^/c,/' wood.csv >one.csv
 ok 'a column of one text' 'features=2 ' "${fit[@]}" one.csv
 that 'is left out, which a note says' \
-    told "one.csv: column 'c' has no other text than 'the same': it is left out\$"
+    noted "one.csv: column 'c' has no other text than 'the same': it is left out\$"
 awk -F, -v OFS=, 'NR == 1 { $1 = "flag" } NR > 1 { $1 = NR % 2 ? "True" : "False" } 1' wood.csv >flag.csv
 ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
 sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv
@@ -83,7 +83,7 @@ bad 'nor are decimal commas' 2 'is the decimal sign a comma\?' "${fit[@]}" comma
 
 awk -F, -v OFS=, '{ $1 = NR == 1 ? "id," $1 : "tree" NR "," $1 } 1' wood.csv >id.csv
 ok 'a name for each row is left out' '^n=40 features=2 ' "${fit[@]}" id.csv
-that 'with a note' told "id.csv: column 'id' has 40 texts, nearly one per row: it is left out"
+that 'with a note' noted "id.csv: column 'id' has 40 texts, nearly one per row: it is left out"
 ok 'unless it is asked for' '^n=40 features=3 ' "${fit[@]}" id.csv --categorical id
 ok 'or named' '^n=40 features=1 ' \
     "$ctgp" fit --target y id.csv --features id --kernel 'scale * category' --quiet
@@ -109,7 +109,7 @@ ok 'a kernel of levels' '^n=60 features=2 ' "$ctgp" fit mirror.csv --target y --
     --kernel 'index * rbf(lengthscale=1)'
 ok 'has as many as its column' '^kernel +index\(dims=0, rank=1, levels=3\) \* rbf\(dims=1\)$' \
     "$ctgp" info mirror.ctgp
-that 'info tells which go against each other' grep -qE '^  oak +[0-9.]+ +-(0\.9.|1\.00)$' out
+that 'info shows which go against each other' grep -qE '^  oak +[0-9.]+ +-(0\.9.|1\.00)$' out
 that 'with parameters of any sign' grep -qE '^  index.w\[[01],0\] +-' out
 that 'and without advice on them' test "$(grep -c '^  index.* is at its' out)" -eq 0
 ok 'predict, of a level never seen, too' '^n=60 ' "$ctgp" predict mirror.ctgp \
@@ -158,10 +158,10 @@ for unit in seconds ms; do
     ok 'also in predict' '^n=40 ' "$ctgp" predict dates.ctgp $unit.csv --out i.csv
     that 'of a model of dates' cmp h.csv i.csv
 done
-that 'the unit is told' told "ms.csv: column 'when' is read as milliseconds since 1970$"
+that 'the unit is noted' noted "ms.csv: column 'when' is read as milliseconds since 1970$"
 sed -E 's,^(....)-(..)-(..),\3.\2.\1,' dates.csv >dotted.csv
 LINES_ALLOWED=3 bad 'days before months are texts' 2 "no column is left" "${fit[@]}" dotted.csv --model j.ctgp
-that 'and it is told how a time is written' told "'when' holds dates, and is .* year-month-day, 2024-02-01$"
+that 'and it shows how a time is written' noted "'when' holds dates, and is .* year-month-day, 2024-02-01$"
 sed '10s/2024-02-28/2024-02-30/' dates.csv >never.csv
 bad 'a day that is not in the calendar' 2 \
     'never.csv:10: column 1 \("when"\): "2024-02-30" is not in the calendar$' "${fit[@]}" never.csv

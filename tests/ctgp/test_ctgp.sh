@@ -42,16 +42,16 @@ that 'without carriage returns' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
-ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
-ok 'info tells how right the gradient is' 'gradient +right to [0-9.e+-]+ where a parameter' "$ctgp" info \
+ok 'info shows the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
+ok 'info shows how right the gradient is' 'gradient +right to [0-9.e+-]+ where a parameter' "$ctgp" info \
     train.ctgp
 awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) printf "%.2f,%.17g\n", i / 20, sin(i / 20) }' >smooth.csv
 ok 'fit says where rounding hides the gradient' 'rounding of the gradient .*: --noise learned$' \
     "$ctgp" fit smooth.csv --target y --kernel 'scale * rbf' --noise none --model smooth.ctgp
-ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' \
+ok 'info shows the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' \
     "$ctgp" info train.ctgp
 awk -F, 'NR == 18 { $3 += 30 } { print $1 "," $2 "," $3 }' train.csv >odd.csv
-ok 'fit tells an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
+ok 'fit shows an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
     "${fit[@]}" odd.csv
 ok 'info by its row' 'outliers +row [0-9]+ \([0-9.]+\): standard deviations' "$ctgp" info odd.ctgp
 ok 'or by its line, with the table' 'outliers +line 18 \([0-9.]+\): standard deviations' \
@@ -72,7 +72,7 @@ squares() {
         END { mean = sum / (NR - 1); exit !(mean > 0.99999 && mean < 1.00001) }'
 }
 ok 'fit of a steep function' 'n=60' "$ctgp" fit steep.csv --target y --model steep.ctgp
-that 'its variances are widened' grep -qE '^ctgp: all variances times 1\.[0-9]+, the mean square' err
+that 'its variances are calibrated' grep -qE '^ctgp: all variances times 1\.[0-9]+, the mean square' err
 ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
 that 'leave-one-out residuals are as wide as predicted' squares steep.csv
 ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp \
@@ -118,7 +118,7 @@ that 'at their places' awk -F, 'NR > 1 {
         split("-1.2815515655446 1.2815515655446 -3.2905267314919 3.2905267314919 -1.95996398454 0", z, " ")
         for (k in z) { e = ($(2 + k) - $1) / $2 - z[k]; if (e * e > 1e-16) bad = 1 } }
     END { exit bad || NR != 21 }' out
-ok 'a name tells a level from any other' '^mean,std,lower99.99999999999999,upper99\.99999999999999,lower7,' \
+ok 'a level has a name of its own' '^mean,std,lower99.99999999999999,upper99\.99999999999999,lower7,' \
     "$ctgp" predict train.ctgp test.csv --level 0.9999999999999999,0.07
 bad 'no interval of everything' 1 "level: '1' is not a number between 0 and 1" "$ctgp" predict train.ctgp \
     test.csv --level 0.5,1
@@ -363,7 +363,7 @@ ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.
 
 # table NAME OPTION...: the model of curve.csv, written differently, is the same.
 quick=("$ctgp" fit --kernel 'scale * rbf' --max-iter 5)
-told() { grep -qE "^ctgp: [^ ]*$1" err; }
+noted() { grep -qE "^ctgp: [^ ]*$1" err; }
 "${quick[@]}" curve.csv --target y --model like.ctgp >out 2>err
 "$ctgp" info like.ctgp | grep -v optimizer >like.txt
 table() {
@@ -373,8 +373,8 @@ table() {
 }
 tr ,. ';,' <curve.csv >german.csv
 table german.csv
-that 'a note tells how it is read' \
-    told 'german.csv: fields are separated by semicolons, and decimals by a comma$'
+that 'a note shows how it is read' \
+    noted 'german.csv: fields are separated by semicolons, and decimals by a comma$'
 ok 'predict reads each table in its own way' '^n=40 ' "$ctgp" predict table.ctgp curve.csv --out first.out
 ok 'with semicolons' '^n=40 ' "$ctgp" predict table.ctgp german.csv --out again.out
 that 'the same numbers' cmp first.out again.out
@@ -390,17 +390,17 @@ table bars.txt --separator bar
 table comment.csv
 awk -v OFS=, 'NR == 1 { print "", $0; next } { print NR - 2, $0 }' curve.csv >index.csv
 table index.csv
-that 'a note on the column that counts' told 'index.csv: the first column has no name and counts the rows'
+that 'a note on the column that counts' noted 'index.csv: the first column has no name and counts the rows'
 ok 'which --features can use' 'features=2' "${quick[@]}" index.csv --target y --features 'a,c0' --model t.ctgp
 sed 's/,\(.*\)/,\1%/; 1s/%//' curve.csv >percent.csv
 table percent.csv
-that 'a note on percentages' told "percent.csv: column 'y' is in percent: 50% is read as 50\$"
+that 'a note on percentages' noted "percent.csv: column 'y' is in percent: 50% is read as 50\$"
 awk 'BEGIN { print "x,y"; for (i = 1; i < 9; i++) printf "%d,\"%d,%03d\"\n", i, i * i, 7 * i }' >groups.csv
 ok 'groups of thousands' '^n=8 ' "${quick[@]}" groups.csv --target y --model t.ctgp
-that 'a note on them' told "groups.csv: column 'y' has commas for thousands: 1,000 is read as 1000\$"
+that 'a note on them' noted "groups.csv: column 'y' has commas for thousands: 1,000 is read as 1000\$"
 printf '0,1\n0.5,2\n1.5,3\n2,5\n' >numbers.txt
 ok 'a first row of numbers is a row' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --model t.ctgp
-that 'a note says that it may be a header' told 'numbers.txt: line 1 may be a header .* with --header$'
+that 'a note says that it may be a header' noted 'numbers.txt: line 1 may be a header .* with --header$'
 LINES_ALLOWED=2 bad 'also where it names the target' 2 "line 1 may be a header .* with --header\$" \
     "${quick[@]}" numbers.txt --target 1
 ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 --header yes --model t.ctgp
@@ -602,8 +602,8 @@ for at in 0 9 100 $((bytes / 2)) $((bytes - 3)); do
 done
 
 # A checkpoint: kill -9 after some iterations, again and again; the same command then ends in the same model.
-# info --json tells all of a model, with 17 digits; its seconds may differ.
-told() { "$ctgp" info "$1" --json | sed 's/"seconds": [0-9.e+-]*//'; }
+# info --json prints all of a model, with 17 digits; its seconds may differ.
+described() { "$ctgp" info "$1" --json | sed 's/"seconds": [0-9.e+-]*//'; }
 waves() { awk -v n="$1" 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < n; i++) {
     a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }'; }
 waves 150 >waves.csv
@@ -625,12 +625,12 @@ PYTHON
     ok 'goes on' 'n=150' "${long[@]}" --model resumed.ctgp --checkpoint long.log
     that 'and says so' grep -qE '^ctgp: goes on from long.log with [1-9][0-9]* evaluations$' err
     that 'once' test "$(grep -c 'goes on' err)" -eq 1
-    that 'to the same bits' test "$(told resumed.ctgp)" = "$(told whole.ctgp)"
+    that 'to the same bits' test "$(described resumed.ctgp)" = "$(described whole.ctgp)"
     rm resumed.ctgp
     cp long.log before.log
     ok 'after the end it is there at once' 'n=150' "${long[@]}" --model resumed.ctgp --checkpoint long.log
     that 'and nothing is added' cmp long.log before.log
-    that 'the same bits again' test "$(told resumed.ctgp)" = "$(told whole.ctgp)"
+    that 'the same bits again' test "$(described resumed.ctgp)" = "$(described whole.ctgp)"
     rm resumed.ctgp
 done
 that 'a first fit does not say that it goes on' sh -c '! "$@" 2>&1 | grep "goes on"' sh "${fit[@]}" \

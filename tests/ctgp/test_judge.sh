@@ -55,7 +55,7 @@ bad 'output over the table' 1 'is the file of TRAIN.csv' "$ctgp" loo train.ctgp 
 
 held='rows held back +n=15 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'a share of the rows' "$held" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 --model part.ctgp
-that 'is told' grep -qx 'ctgp: 15 of 60 rows are held back, drawn; the model learns the other 45' err
+that 'is noted' grep -qx 'ctgp: 15 of 60 rows are held back, drawn; the model learns the other 45' err
 that 'with the result of the others' grep -q '^n=45 ' out
 ok 'the same rows again' "$(grep 'held back' out)" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 \
     --model part.ctgp
@@ -78,7 +78,7 @@ that 'too' cmp out said
 ok 'as JSON' '"test": \{"n": 15, "rmse": ' "${fit[@]}" train.csv --features a,b --test-last 0.25 --json
 that 'which it is' python3 -c 'import json; assert 0 < json.load(open("out"))["test"]["rmse"] < 2'
 ok 'few of many rows' '^n=20 ' "${fit[@]}" train.csv --features a,b --max-rows 20 --model few.ctgp
-that 'is told' grep -qx 'ctgp: the model learns 20 of 60 rows, drawn; the others are held back' err
+that 'is noted' grep -qx 'ctgp: the model learns 20 of 60 rows, drawn; the others are held back' err
 that 'and scored on the rest' grep -qE 'rows held back +n=40 ' out
 ok 'few of the others' '^n=20 ' "${fit[@]}" train.csv --features a,b --max-rows 20 --test-last 0.25 \
     --model few.ctgp
@@ -144,8 +144,8 @@ ok 'can be compared on a table' '^B minus A' "$ctgp" compare part.ctgp train.ctg
 ok 'fit of another target' '^n=60 ' "$ctgp" fit train.csv --target b --features a --kernel rbf --quiet \
     --model b.ctgp
 bad 'which is nothing to compare with' 2 "predicts 'y' and b.ctgp 'b'" "$ctgp" compare train.ctgp b.ctgp
-cut -d, -f1,3 new.csv >untold.csv
-bad 'no target in the table' 2 "no column 'y'" "$ctgp" compare a.ctgp train.ctgp untold.csv
+cut -d, -f1,3 new.csv >no_target.csv
+bad 'no target in the table' 2 "no column 'y'" "$ctgp" compare a.ctgp train.ctgp no_target.csv
 bad 'a table that can be read once' 1 'standard input can be read once' "$ctgp" compare a.ctgp train.ctgp -
 bad 'no second model' 1 'a file is missing' "$ctgp" compare a.ctgp
 
@@ -258,7 +258,7 @@ awk 'BEGIN { srand(1); print "a,y"
 slow=("$ctgp" fit slow.csv --target y --kernel 'scale * rbf' --optimizer adam --max-iter 100000
     --time-limit 1)
 ok 'a long fit' '^n=1500 ' "${slow[@]}"
-that 'tells its time before' grep -qE \
+that 'shows its time before' grep -qE \
     '^ctgp: an evaluation takes [0-9.]+ s: the fit some [0-9.]+ (s|min|h), for 100000 evaluations' err
 that 'once' test "$(grep -c 'the fit some' err)" -eq 1
 ok 'quietly' '^n=1500 ' "${slow[@]}" --quiet

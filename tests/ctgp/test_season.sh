@@ -19,7 +19,7 @@ awk 'BEGIN { srand(6); print "date,y"
 
 ok 'a table of dates' '^  periodic\.period +(7|6\.99|7\.00)[0-9]* days$' \
     "$ctgp" fit dates.csv --target sold --test-last 0.2 --model dates.ctgp
-that 'tells the season' grep -qE \
+that 'shows the season' grep -qE \
     '^ctgp: date: season of (7|6\.99[0-9]*|7\.00[0-9]*) days \(power 0\.[0-9]+\)$' err
 that 'and compares it' grep -qE 'periodic\(period=[67]\.[0-9]+\) \* rbf: AICc [0-9.]+$' err
 that 'forecasts it' sh -c 'sed -n "s/.*rows held back.* rmse=\([0-9.]*\).*/\1/p" out |
@@ -63,7 +63,7 @@ ok 'and predicts' '^n=140 ' "$ctgp" predict heat.ctgp heat.csv --out predicted.c
 
 ok 'a column that has no season' '^n=140 ' \
     "$ctgp" fit all.csv --target sold --features day,heat --season heat --model heat.ctgp
-that 'is told to have none' grep -qx 'ctgp: heat: no season is found' err
+that 'is noted as absent' grep -qx 'ctgp: heat: no season is found' err
 sed '1s/day/"the day, in \x27all\x27"/' all.csv >odd.csv
 ok 'a name with blanks, commas and quotes' '^n=140 ' \
     "$ctgp" fit odd.csv --target sold --drop date,heat --model odd.ctgp

@@ -169,4 +169,13 @@ that 'which says so' grep -q '^ctgp: stopped; the best model so far is kept$' er
 that 'with a model' "$ctgp" info silent.ctgp
 that 'a stopped process is named once' test "$(grep -c 'silent for' err)" -eq 1
 
+# Open MPI passes SIGTERM on after this time, and kills after twice the time. mpirun's own exit status is 1.
+OMPI_MCA_odls_base_sigkill_timeout=5
+export OMPI_MCA_odls_base_sigkill_timeout
+begin ended.ctgp "$@"
+kill -TERM $started
+wait $started
+that 'SIGTERM to mpirun keeps the model' "$ctgp" info ended.ctgp
+that 'and says so' grep -q '^ctgp: stopped; the best model so far is kept$' err
+
 plan

@@ -101,6 +101,25 @@ static void reads(void **state)
     free(data);
 }
 
+static void shown_in_messages(void **state)
+{
+    (void)state;
+    char path[CT_SHOWN_PATH], text[CT_SHOWN_TEXT], a[201];
+    memset(a, 'a', 200), strcpy(a + 197, "\n.b");
+    assert_string_equal(ct_show_path("x\t\177.npy", path), "x??.npy");
+    assert_string_equal(ct_show_path(a + 200 - (CT_SHOWN_PATH - 1), path) + CT_SHOWN_PATH - 4, "?.b");
+    assert_ptr_equal(ct_show_path(a, path), path);
+    assert_int_equal(strlen(path), CT_SHOWN_PATH - 1);
+    assert_memory_equal(path, "...aaa", 6);
+    assert_string_equal(path + CT_SHOWN_PATH - 5, "a?.b");
+    assert_string_equal(ct_show_text("\r\xc3\xa9, not shown", 3, text), "?\xc3\xa9");
+    assert_string_equal(ct_show_text("", 0, text), "");
+    assert_int_equal(strlen(ct_show_text(a, CT_SHOWN_TEXT - 1, text)), CT_SHOWN_TEXT - 1);
+    assert_string_equal(text + CT_SHOWN_TEXT - 4, "aaa");
+    assert_ptr_equal(ct_show_text(a, CT_SHOWN_TEXT, text), text);
+    assert_string_equal(text + CT_SHOWN_TEXT - 5, "a...");
+}
+
 static void refuses_to_read(void **state)
 {
     (void)state;
@@ -648,6 +667,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads),
+        cmocka_unit_test(shown_in_messages),
         cmocka_unit_test(refuses_to_read),
         cmocka_unit_test(replaces),
         cmocka_unit_test(dangling_links),

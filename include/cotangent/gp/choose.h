@@ -1,6 +1,6 @@
 /* Chooses a covariance. Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
- * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_calibrate_variance). A meaningless
+ * [Akaike 1974; Hurvich & Tsai 1989], and calibrates its variances (ct_gp_calibrate_variance). A meaningless
  * parameter improves a fit by the leave-one-out density about twice as much as one by the likelihood, so
  * there m is twice the number of parameters.
  *
@@ -70,7 +70,7 @@ typedef struct ct_gp_choose_options {
     int64_t season_column;
     ct_fit_options fit; /* for every search; a search from another's end has no restarts */
     int64_t rows;   /* rows that make the choice, 2 or more; 0: all if there are at most 2000, else 1000 */
-    bool as_fitted; /* do not widen the variances */
+    bool as_fitted; /* do not calibrate the variances */
 } ct_gp_choose_options;
 
 /* The result of a candidate. */
@@ -93,8 +93,8 @@ typedef struct ct_gp_choice {
     int seasons;
     char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
     int64_t rows;                                       /* rows that made the choice */
-    double widened;                      /* the factor of all variances; 1 if they were not widened */
-    ct_status widening;                  /* of ct_gp_calibrate_variance; its message is ct_message(device) */
+    double variance_factor;              /* by which all variances were multiplied; 1: they were not */
+    ct_status calibration;               /* of ct_gp_calibrate_variance; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
     int replayed;                        /* evaluations taken from the checkpoint */
     double seconds;
@@ -103,15 +103,15 @@ typedef struct ct_gp_choice {
 /* Sets *gp to the model of X (n, d) and y (n) or (n, 1) with the chosen covariance; the caller frees it.
  * model = NULL: weak priors, else the defaults. options = NULL: the defaults. The candidates are fitted by
  * ct_gp_fit_many, and each holds its factor until the choice is made. If only some rows make the choice,
- * fit.seed draws one row from each of equally many stretches of the table; a last search on all rows then
+ * fit.seed draws one row from each of equally many sections of the table; a last search on all rows then
  * starts where the chosen one ended. If no candidate has a model of the drawn rows, all rows choose. *choice
  * (may be NULL) is kept up to date for the progress callback. `model` in its argument is an index of
  * choice->tried, or choice->count in the last search on all rows, and `seconds` counts from this call.
- * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not widened, or NULL if there is
+ * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not calibrated, or NULL if there is
  * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is not an earlier candidate's
  * kernel, and for a season column that does not exist, is a category, or is given together with the caller's
  * own candidates; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A
- * failure to widen, except CT_ENOMEM, is reported in *choice only. */
+ * failure to calibrate, except CT_ENOMEM, is reported in *choice only. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);
 

@@ -44,14 +44,14 @@ CT_API ct_status ct_comm_share(ct_comm *comm, void *data, size_t bytes);
  * Returns the common status; a failure of another process is in ct_comm_message, with its rank. */
 CT_API ct_status ct_comm_leave(ct_comm *comm, ct_status status, const char *message);
 
-/* Is told of processes that neither wait nor answer: they compute longer than the others, are stopped
+/* Called with processes that neither wait nor answer: they compute longer than the others, are stopped
  * (SIGSTOP), or their machine does not answer. `silent` has their ranks. */
 typedef void (*ct_comm_silence)(void *context, const int *silent, int count);
 
-/* Lets `tell` know of silent processes when others have waited for them for `seconds` in a call. It is called
- * in the lowest of the processes that wait, once for each wait, and the wait goes on. All processes make this
- * call, with the same `seconds`. CT_ENOMEM, or CT_EINVAL for seconds that are not positive. */
-CT_API ct_status ct_comm_watch(ct_comm *comm, double seconds, ct_comm_silence tell, void *context);
+/* Calls `report` with silent processes when others have waited for them for `seconds` in a call: in the
+ * lowest of the processes that wait, once for each wait. The wait goes on. All processes make this call, with
+ * the same `seconds`. CT_ENOMEM, or CT_EINVAL for seconds that are not positive. */
+CT_API ct_status ct_comm_watch(ct_comm *comm, double seconds, ct_comm_silence report, void *context);
 
 CT_END_DECLS
 #endif

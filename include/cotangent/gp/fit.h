@@ -66,17 +66,17 @@ typedef struct ct_fit_options {
 
 /* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
  * options = NULL: the defaults. CT_ESTOPPED: the callback asked to stop; the model keeps the best point that
- * the callback was told of and is ready to predict. Any other failure leaves the parameters unchanged. A
+ * was reported to the callback, and is ready to predict. Any other failure leaves the parameters unchanged. A
  * failed factorisation does not end the search: it is repeated with a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of
  * the mean diagonal, which the report counts. In mixed precision there is no jitter: the search avoids points
  * that f32 cannot factorise, and the report's `failed` counts them. If the start itself is such a point, the
  * result is CT_ENUMERIC, and the message names the remedy. After a mixed fit, the first call that needs the
  * factor computes it in f64.
  *
- * With options.checkpoint every evaluation is added to that file before the callback is told of it. A fit of
+ * With options.checkpoint every evaluation is added to that file before the callback sees it. A fit of
  * the same data, kernel, start values, bounds, priors and options takes its evaluations from the file and
  * ends with the same bits as an uninterrupted fit. The file remains after the end: the same fit then computes
- * only the last factor. The callback is told of every evaluation, computed or not. A logged evaluation is
+ * only the last factor. The callback sees every evaluation, computed or not. A logged evaluation is
  * used only if its point agrees to the bit; on another machine a search may leave the logged path, and then
  * computes. A damaged or unfinished record is computed again. A file that is no checkpoint, or has a damaged
  * head, is CT_EFORMAT; a checkpoint of another fit is CT_EINVAL. Both are left unchanged. A failure to write

@@ -27,7 +27,7 @@ CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor 
  * meanwhile. The model is not changed. CT_EINDEX for a column that does not exist. */
 CT_API ct_status ct_gp_loo_ablation(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
-/* Widens the variances of an overconfident model. c is the mean square of the standardised leave-one-out
+/* Raises the variances of an overconfident model. c is the mean square of the standardised leave-one-out
  * residuals,
  *     c = 1/n Σ_i (y_i - mean_i)² / variance_i.
  * If it is above 1.01, the whole covariance, noise included, is multiplied by c. That is the best factor for

@@ -104,9 +104,10 @@ typedef struct ct_gp_options {
     int64_t rows_of_table;
     /* The processes that share the model (comm.h); NULL: only this one. Borrowed: it must outlive the model
      * and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict, score,
-     * widen, inspect, save or choose are then collective, with the same data and options in all processes.
-     * The model is on the CPU, and each process holds its share of the n²/2 numbers of the covariance matrix.
-     * The leave-one-out objective, mixed precision, ct_gp_append and ct_gp_remove are CT_EUNSUPPORTED. */
+     * calibrate, inspect, save or choose are then collective, with the same data and options in all
+     * processes. The model is on the CPU, and each process holds its share of the n²/2 numbers of the
+     * covariance matrix. The leave-one-out objective, mixed precision, ct_gp_append and ct_gp_remove are
+     * CT_EUNSUPPORTED. */
     struct ct_comm *comm;
 } ct_gp_options;
 

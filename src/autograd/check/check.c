@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "autograd/internal.h"
+#include "autograd/rule.h"
 
 struct ct__check_block {
     struct ct__check_block *next;
@@ -170,6 +170,26 @@ bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *
         if (!tape_fine(k) || !add_up(k, x_bar, bar)) return false;
     }
     return tape_fine(k);
+}
+
+bool ct__check_forward(ct__check *k, const double *x, const double *d, double *y_dot)
+{
+    ct_var v[CT_MAX_INPUTS], first;
+    if (!apply(k, x, true, v, &first) || !tape_fine(k)) return false;
+    ct__sweep s = { .tape = k->tape, .hi = k->tape->n - 1, .targeted = true };
+    if (!ct__sweep_open(&s)) return tape_fine(k);
+    for (int j = 0; j < k->n_leaves; j++) {
+        const int i = k->leaf[j];
+        ct_var dot = leaf_of(k, d + k->offset[i], k->shape[i], ct_tensor_dtype(k->in[i]));
+        if (ct__node(dot)) ct__arrive(&s, v[i].index, dot);
+    }
+    for (int o = 0; o < k->n_out; o++) ct__slot_of(&s, first.index + (uint32_t)o)->wanted = true;
+    if (!k->tape->status) ct__run_rule(&s, first.index, k->op->jvp);
+    bool ok = tape_fine(k);
+    for (int o = 0; ok && o < k->n_out; o++)
+        ok = read_value(k, ct__bar_of(&s, first.index + (uint32_t)o), y_dot + k->out_offset[o]);
+    ct__sweep_close(&s);
+    return ok;
 }
 
 bool ct__check_second(ct__check *k, const double *x, const double *c, const double *v, double *h_x,

@@ -67,6 +67,8 @@ bool ct__check_fail(ct__check *k, ct_status status);
 bool ct__check_evaluate(ct__check *k, const double *x, double *y);
 /* bar = (dy/dx)ᵀ c, by an unrecorded sweep */
 bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *bar);
+/* y_dot = (dy/dx) d, by the op's forward rule, not recorded */
+bool ct__check_forward(ct__check *k, const double *x, const double *d, double *y_dot);
 /* (h_x, h_c) = gradient of <v, bar(x, c)>, by a sweep over a recorded one */
 bool ct__check_second(ct__check *k, const double *x, const double *c, const double *v, double *h_x,
                       double *h_c);

@@ -1,6 +1,7 @@
 /* All floating inputs together are one vector x in R^N, all outputs one vector y in R^M, c a random
  * cotangent:
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
+ *   forward       <c, J v> = <x_bar, v>             J v by the op's forward rule, if it has one
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar
  *   symmetry      <h_x(v), d> = <h_x(d), v>: detects a rule that is not the gradient of a function, although
@@ -101,6 +102,17 @@ static bool check_directions(ct__check *k, ct__report *r, double tolerance, ct__
         if (i < k->n) snprintf(what, sizeof what, "direction of in%d", i);
         if (!check_slope(k, r, tolerance, what, objective, p, p->x_bar, d, k->N, size)) return false;
     }
+    return true;
+}
+
+/* Checks the op's own forward rule against the backward rule, which differences have been compared with. */
+static bool check_forward(ct__check *k, ct__report *r, double tolerance, ct__point *p)
+{
+    double *y_dot = ct__check_numbers(k, k->M);
+    if (!y_dot || !ct__check_forward(k, k->x, p->v, y_dot)) return false;
+    const double terms = fmax(ct__dot_abs(p->c, y_dot, k->M), ct__dot_abs(p->x_bar, p->v, k->N));
+    check_one(k, r, tolerance, "forward rule", ct__dot_of(p->c, y_dot, k->M),
+              ct__dot_of(p->x_bar, p->v, k->N), terms, ct__dot_abs(p->c, k->y, k->M));
     return true;
 }
 
@@ -229,7 +241,7 @@ bool ct__compare_all(ct__check *k, ct__report *r, double tolerance, ct__point *p
 {
     int64_t limit = k->options.jacobian > 0 ? k->options.jacobian : 4096;
     check_symmetry(k, r, tolerance, p->x_bar);
-    return check_directions(k, r, tolerance, p) &&
+    return check_directions(k, r, tolerance, p) && (!k->op->jvp || check_forward(k, r, tolerance, p)) &&
            (k->N == 0 || k->M > limit / k->N || check_jacobian(k, r, tolerance, p)) &&
            (k->options.first_only || check_second_order(k, r, tolerance, p));
 }

@@ -12,7 +12,8 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
-    if (gp->lens) return ct__lens_refuse(gp->device, "ct_gp_save", "ct_outputs_save saves all outputs");
+    if (gp->one_output)
+        return ct__one_output_refuse(gp->device, "ct_gp_save", "ct_outputs_save saves all outputs");
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
     ct__stream s = { .device = gp->device };

@@ -257,9 +257,9 @@ static ct_status choose(choosing *c, ct_gp **gp)
     s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
     if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);
     if (s || c->how.as_fitted) return s;
-    c->choice->widening = ct_gp_calibrate_variance(*gp, &c->choice->widened);
-    if (c->choice->widening) c->choice->widened = 1;
-    return c->choice->widening == CT_ENOMEM ? CT_ENOMEM : CT_OK;
+    c->choice->calibration = ct_gp_calibrate_variance(*gp, &c->choice->variance_factor);
+    if (c->choice->calibration) c->choice->variance_factor = 1;
+    return c->choice->calibration == CT_ENOMEM ? CT_ENOMEM : CT_OK;
 }
 
 ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
@@ -270,7 +270,7 @@ ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_optio
     if (model) c.model = *model;
     if (options) c.how = *options;
     c.begun = ct__now();
-    *c.choice = (ct_gp_choice){ .best = -1, .widened = 1 };
+    *c.choice = (ct_gp_choice){ .best = -1, .variance_factor = 1 };
     if (gp) *gp = NULL;
     if (!X || !y || !gp)
         return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");

@@ -152,8 +152,27 @@ static void forward(ct_call *c)
     slopes(c, &q);
 }
 
-/* The symmetric matrix with this lower triangle. */
-static ct_var mirrored(ct_var A) { return ct_add(ct_tril(A, 0), ct_t(ct_tril(A, -1))); }
+/* symmetric:  S = tril(A) + tril(A, -1)ᵀ,  adjoint:  Ā = ½ (S̄ + S̄ᵀ), the cotangent of a symmetric input. */
+static ct_shape square(ct_call *c) { return ct_arg_shape(c, 0); }
+
+static void symmetric_forward(ct_call *c)
+{
+    ct_view A = ct_arg(c, 0), S = ct_result(c), below = ct_scratch(c, A.dtype, ct_view_shape(A));
+    ct_prim_triangle(c, A, false, 0, S);
+    ct_prim_triangle(c, A, false, -1, below);
+    ct_prim_map2(c, CT_MAP_add, S, ct_view_transpose(below), S);
+}
+
+static void symmetric_vjp(ct_vjp *g)
+{
+    ct_in_bar(g, 0, ct_scale(ct_add(ct_out_bar(g), ct_t(ct_out_bar(g))), 0.5));
+}
+
+static const ct_op symmetric = {
+    .name = "symmetric", .n_in = 1, .shape = square, .forward = symmetric_forward, .vjp = symmetric_vjp
+};
+
+static ct_var mirrored(ct_var A) { return ct_apply(&symmetric, &A, 1, NULL, 0); }
 
 /* From C as a matrix. */
 static ct_var composed(const ct_cov_program *none, const ct_var *in)
@@ -179,9 +198,6 @@ static void vjp(ct_vjp *g)
     ct_var bar[INPUTS];
     const bool recording = ct_recording(g);
     if (recording && !ct__recorded_bars(g, composed, bar)) return;
-    for (int i = OF_K; i <= OF_B && recording; i++)
-        if (ct_wants(g, i))
-            bar[i] = ct_scale(ct_add(bar[i], ct_t(bar[i])), 0.5); /* that of the lower triangle */
     ct__density_give(g, gradient_in, recording ? bar : NULL);
 }
 

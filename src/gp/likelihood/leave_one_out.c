@@ -6,7 +6,7 @@
  *
  * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric, so its lower triangle is computed, block
  * by block: each block is rows of P D times columns of P. This takes n³ multiplications and
- * additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and
+ * additions after the n³ of the inverse. As in dense.c the forward pass computes the gradient for v̄ = 1, and
  * the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi
  * 2001] */
 #include "leave_one_out.h"

@@ -4,7 +4,7 @@
  *                 derivatives of k
  *
  * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and
- * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. The
+ * d log det A = -tr(Gᵀ G dC). As in dense.c the forward pass computes the gradient, in one packed array. The
  * array holds C, then L, from which G is computed with the accuracy of a solve, and then C and C⁻¹ in one
  * pass. This takes n³/3 more operations, but less time than a separate inversion of L. [O'Hagan 1978;
  * Rasmussen & Williams 2006, eq. 2.45] */

@@ -106,7 +106,8 @@ static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const ch
 
 static ct_status check_alone(const ct_gp *gp, const char *who)
 {
-    if (gp->lens) return ct__lens_refuse(gp->device, who, "ct_outputs_append adds rows to all outputs");
+    if (gp->one_output)
+        return ct__one_output_refuse(gp->device, who, "ct_outputs_append adds rows to all outputs");
     if (ct__comm_is_one(gp->options.comm)) return CT_OK;
     return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                           "%s: the rows of a model over many processes cannot change: make a new one", who);

@@ -21,7 +21,8 @@ static ct_status fill(ct_gp *clone, const ct_gp *gp, ct_device *device)
     if (!clone->rows.X || !clone->target.y || !clone->likelihood.outputs != !gp->likelihood.outputs ||
         ct__noise_copy(&clone->noise, device, &gp->noise) || ct__gp_list_params(clone))
         return CT_ENOMEM;
-    if (gp->lens && !(clone->lens = ct__lens_new(clone->noise.given, gp->lens->code))) return CT_ENOMEM;
+    if (gp->one_output && !(clone->one_output = ct__one_output_new(clone->noise.given, gp->one_output->code)))
+        return CT_ENOMEM;
     memcpy(clone->params.param, gp->params.param, count * sizeof *gp->params.param);
     memcpy(clone->params.s, gp->params.s, count * sizeof *gp->params.s);
     if (!gp->mean.basis) return CT_OK;

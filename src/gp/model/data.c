@@ -10,7 +10,7 @@ static ct_status give(ct_gp *gp, bool of_X, ct_tensor *out)
     const int64_t all = of_X ? gp->rows.d : 1, cols = of_X ? ct__gp_cols(gp) : 1;
     double *x = ct__gp_doubles(of_X ? gp->rows.X : gp->target.y);
     if (!x) return ct_last_status(gp->device);
-    ct__lens_pick(gp->lens, x, all);
+    ct__one_output_pick(gp->one_output, x, all);
     for (int64_t i = 0; i < ct__gp_rows(gp); i++)
         for (int64_t j = 0; j < cols; j++)
             x[i * cols + j] = of_X ? gp->rows.shift[j] + gp->rows.scale[j] * x[i * all + j]

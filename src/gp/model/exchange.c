@@ -63,12 +63,12 @@ ct_tensor *ct__gp_points(const ct_gp *gp, const ct_tensor *Xs)
     const int64_t m = ct_tensor_dim(Xs, 0), d = ct__gp_cols(gp), all = gp->rows.d;
     ct_tensor *points = ct__table(gp->device, gp->rows.dtype, Xs, ct_shape2(m, d), "Xs",
                                   (ct__units){ .shift = gp->rows.shift, .scale = gp->rows.scale });
-    if (!gp->lens || !points) return points;
+    if (!gp->one_output || !points) return points;
     double *x = ct__gp_alloc(gp->device, (uint64_t)(m * all), sizeof *x);
     const bool read = x && !ct__gp_read(points, x);
     for (int64_t i = m; i-- > 0 && read;) {
         memmove(x + i * all, x + i * d, (size_t)d * sizeof *x);
-        x[i * all + d] = (double)gp->lens->code;
+        x[i * all + d] = (double)gp->one_output->code;
     }
     ct_release(points);
     points = read ? ct__gp_tensor(gp->device, gp->rows.dtype, ct_shape2(m, all), x) : NULL;

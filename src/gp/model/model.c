@@ -64,7 +64,7 @@ void ct_gp_free(ct_gp *gp)
     ct__columns_free(gp->noise.column, 1);
     ct__columns_free(gp->rows.column, gp->rows.d + 1);
     free(gp->rows.shift);
-    free(gp->lens);
+    free(gp->one_output);
     free(gp->mean.basis);
     free(gp->params.param);
     free(gp->params.s);
@@ -128,7 +128,7 @@ ct_gp_options ct_gp_get_options(const ct_gp *gp)
     if (!gp) return o;
     o.inputs = gp->rows.column;
     o.output = gp->rows.column + gp->rows.d;
-    o.noise_column = gp->lens ? NULL : gp->noise.column;
-    if (gp->lens) o.noise = CT_NOISE_LEARNED;
+    o.noise_column = gp->one_output ? NULL : gp->noise.column;
+    if (gp->one_output) o.noise = CT_NOISE_LEARNED;
     return o;
 }

@@ -12,8 +12,8 @@
 #include "gp/data/target.h"
 #include "gp/factor/kept.h"
 #include "gp/factor/place.h"
-#include "lens.h"
 #include "likelihood_of.h"
+#include "one_output.h"
 #include "params.h"
 
 struct ct_gp {
@@ -28,7 +28,7 @@ struct ct_gp {
     ct__params params;
     ct__likelihood_of likelihood;
     ct__kept factor;
-    ct__lens *lens; /* NULL: none */
+    ct__one_output *one_output; /* NULL: the model is of all its rows */
     ct_fit_report report;
     ct_fit_start *starts;
 };
@@ -41,8 +41,8 @@ static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
 }
 
 /* The rows, and columns of X, that callers see. */
-static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->lens ? gp->lens->n : gp->rows.n; }
-static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->rows.d - (gp->lens != NULL); }
+static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->one_output ? gp->one_output->n : gp->rows.n; }
+static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->rows.d - (gp->one_output != NULL); }
 
 static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
 {

@@ -163,9 +163,9 @@ static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
         o->kind == CT_OUTPUTS_SHARED ? 0 : gp->target.log_units - (double)gp->rows.n * log(gp->target.scale);
     ct_status s = change_units(gp, o->whole);
     if (s || o->kind == CT_OUTPUTS_SHARED) return s ? s : take_column(o, gp, j);
-    free(gp->lens);
-    gp->lens = ct__lens_new(gp->noise.given, j);
-    return gp->lens ? CT_OK : ct_last_status(o->device);
+    free(gp->one_output);
+    gp->one_output = ct__one_output_new(gp->noise.given, j);
+    return gp->one_output ? CT_OK : ct_last_status(o->device);
 }
 
 /* A copy of the whole as the model of output j. */

@@ -175,8 +175,8 @@ ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, 
     ct_tensor *const out[] = { mean, variance, log_density };
     if (!gp) return CT_EINVAL;
     if (!fold) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_cross_validate: fold is NULL");
-    if (gp->lens)
-        return ct__lens_refuse(gp->device, "ct_gp_cross_validate",
-                               "its rows are left out one by one (ct_gp_loo)");
+    if (gp->one_output)
+        return ct__one_output_refuse(gp->device, "ct_gp_cross_validate",
+                                     "its rows are left out one by one (ct_gp_loo)");
     return ct__left_out_into(gp, leave_fold, fold, out);
 }

@@ -27,7 +27,7 @@ ct_status ct__left_out(ct_gp *gp, ct__leave_out *leave, const int64_t *fold, dou
             -0.5 * (CT__LOG_2PI + log(v) + square) - log(t->scale) + ct__target_slope(t, y[i]);
         part[CT__LEFT_SQUARE][i] = square;
     }
-    for (int k = 0; k < CT__LEFT_PARTS && !s; k++) ct__lens_pick(gp->lens, part[k], 1);
+    for (int k = 0; k < CT__LEFT_PARTS && !s; k++) ct__one_output_pick(gp->one_output, part[k], 1);
     return s;
 }
 

@@ -14,7 +14,7 @@ static double value_of(const ct_gp *gp, int64_t k) { return gp->params.param[gp-
 
 double ct_gp_noise_variance(const ct_gp *gp)
 {
-    if (gp && gp->lens) return value_of(gp, gp->lens->code);
+    if (gp && gp->one_output) return value_of(gp, gp->one_output->code);
     if (!gp || (gp->noise.kind != CT_NOISE_LEARNED && gp->noise.kind != CT_NOISE_GIVEN_PLUS)) return 0;
     return value_of(gp, 0);
 }
@@ -27,7 +27,7 @@ static ct_status average_of(const ct_gp *gp, double *variance)
     const bool by_level = gp->noise.kind == CT_NOISE_BY_LEVEL;
     double *given = NULL, sum = 0;
     *variance = ct_gp_noise_variance(gp);
-    if (!gp->noise.given || gp->lens) return CT_OK;
+    if (!gp->noise.given || gp->one_output) return CT_OK;
     if (!(given = ct__gp_doubles(gp->noise.given))) return ct_last_status(gp->device);
     for (int64_t i = 0; i < gp->rows.n; i++)
         sum += by_level ? value_of(gp, (int64_t)given[i]) : given[i] * gp->target.scale * gp->target.scale;
@@ -89,7 +89,7 @@ static ct_status noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise
     const int64_t m = ct_tensor_dim(Xs, 0);
     if (!variance) s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: variance is NULL");
     if (!s) s = ct__gp_check_out(gp, variance, m, "variance");
-    if (!s && noise && (!gp->noise.given || gp->lens))
+    if (!s && noise && (!gp->noise.given || gp->one_output))
         s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: this model's noise is not given by row");
     if (!s) s = ct__gp_check_noise(gp, noise, m, "noise");
     if (s) return s;

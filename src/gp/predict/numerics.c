@@ -49,14 +49,14 @@ static ct_status read_diagonal(inspection *q)
  * it. */
 static void take_row(inspection *q, int64_t i, const double *row)
 {
-    ct_gp_near near = { .row = ct__lens_row(q->gp->lens, i) };
+    ct_gp_near near = { .row = ct__one_output_row(q->gp->one_output, i) };
     q->root[i] = sqrt(row[i]);
     for (int64_t j = 0; j < i; j++) {
         double size = fabs(row[j]), scale = q->root[i] * q->root[j];
         q->sum[i] += size;
         q->sum[j] += size;
         const int64_t like =
-            scale > 0 && row[j] > near.correlation * scale ? ct__lens_row(q->gp->lens, j) : -1;
+            scale > 0 && row[j] > near.correlation * scale ? ct__one_output_row(q->gp->one_output, j) : -1;
         if (like < 0 || near.row < 0) continue;
         near.correlation = fmin(row[j] / scale, 1);
         near.like = like;
@@ -157,7 +157,7 @@ static ct_status read_pivots(inspection *q)
     q->report->smallest_pivot = INFINITY;
     for (int64_t i = 0; i < q->gp->rows.n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
-        const int64_t row = ct__lens_row(q->gp->lens, i);
+        const int64_t row = ct__one_output_row(q->gp->one_output, i);
         q->logs += log(q->v[i]);
         if (row < 0 || pivot >= q->report->smallest_pivot) continue;
         q->report->smallest_pivot = pivot;

@@ -65,8 +65,8 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
     if (usable(gp, Xs)) return;
     const double unit = gp->target.scale * gp->target.scale;
     ct_var at = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->rows.shift)), row(gp, Xs.tape, gp->rows.scale));
-    if (gp->lens) {
-        ct_var code = ct_scalar(Xs.tape, gp->rows.dtype, (double)gp->lens->code);
+    if (gp->one_output) {
+        ct_var code = ct_scalar(Xs.tape, gp->rows.dtype, (double)gp->one_output->code);
         at = ct_concat((ct_var[]){ at, ct_broadcast_to(code, ct_shape2(ct_var_shape(Xs).dim[0], 1)) }, 2, 1);
     }
     ct__posterior p = ct__posterior_of(gp, at, variance != NULL);

@@ -3,8 +3,8 @@
  *                                                             [Rasmussen & Williams 2006, eq. 2.25]
  *
  * The data add a_i to the mean at the point x*_i and reduce its variance by e_i. Each depends on one point
- * only. So, as in nlml.c, the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i if a gradient is requested, and
- * keeps no array of n numbers per point. Points are processed in panels of k_iᵀ. */
+ * only. So, as in dense.c, the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i if a gradient is requested,
+ * and keeps no array of n numbers per point. Points are processed in panels of k_iᵀ. */
 #include "posterior_op.h"
 
 #include "gp/factor/inverse_diagonal.h"

@@ -45,9 +45,9 @@ static ct_table *parse_text(ct_device *device, const char *label, const char *te
     ct_table *t = ct__gp_alloc(device, 1, sizeof *t);
     if (!t) return NULL;
     t->device = ct_device_retain(device);
-    char shown[CT__CSV_LABEL];
+    char shown[CT_SHOWN_PATH];
     ct__csv r = { .device = device,
-                  .label = ct__csv_label(label, shown),
+                  .label = ct_show_path(label, shown),
                   .at = text,
                   .end = text + bytes,
                   .dialect = d,

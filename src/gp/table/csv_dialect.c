@@ -15,6 +15,8 @@
  * point unless a comma is proven. */
 #include "csv_dialect.h"
 
+#include <cotangent/io.h>
+
 #include <string.h>
 
 #include "csv_error.h"
@@ -114,7 +116,7 @@ enum { POINT, COMMA, EITHER, PROOFS };
 
 typedef struct proof {
     int64_t line; /* 0: there is none */
-    char text[CT__CSV_SHOWN];
+    char text[CT_SHOWN_TEXT];
 } proof;
 
 /* The decimal sign that a field proves; PROOFS if it is no number, or the same number with both. */
@@ -144,7 +146,7 @@ static ct_status find_decimal(ct__csv *r)
             const int k = s ? PROOFS : proven_by(&f);
             if (k == PROOFS || p[k].line) continue;
             p[k].line = f.line;
-            ct__csv_show(f.text, f.size, p[k].text);
+            ct_show_text(f.text, f.size, p[k].text);
         } while (!f.last);
     }
     go_to(r, start);

@@ -1,6 +1,8 @@
 /* Two further passes over the columns of text: kinds, then values. */
 #include "csv_kinds.h"
 
+#include <cotangent/io.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,15 +102,15 @@ static ct_status take_levels(reading *g, kind *k)
     k->closed = true;
     for (int64_t i = 0; i < c->n_levels; i++) {
         const int64_t at = ct__levels_add(&k->levels, c->levels[i], strlen(c->levels[i]));
-        char name[CT__CSV_SHOWN], first[CT__CSV_SHOWN], second[CT__CSV_SHOWN];
+        char name[CT_SHOWN_TEXT], first[CT_SHOWN_TEXT], second[CT_SHOWN_TEXT];
         if (at == i) continue;
         if (at < 0) return CT_ENOMEM;
         return ct_device_fail(
             g->r->device, CT_EINVAL,
             "%s: column \"%s\": its levels %lld and %lld, \"%s\" and \"%s\", are one: rename them",
-            g->r->label, ct__csv_show(c->name, strlen(c->name), name), (long long)at, (long long)i,
-            ct__csv_show(c->levels[at], strlen(c->levels[at]), first),
-            ct__csv_show(c->levels[i], strlen(c->levels[i]), second));
+            g->r->label, ct_show_text(c->name, strlen(c->name), name), (long long)at, (long long)i,
+            ct_show_text(c->levels[at], strlen(c->levels[at]), first),
+            ct_show_text(c->levels[i], strlen(c->levels[i]), second));
     }
     return CT_OK;
 }
@@ -124,8 +126,8 @@ static ct_status begin_kind(reading *g, int64_t col)
               : times   ? CT_COLUMN_TIME
                         : CT_COLUMN_CATEGORY;
     c->kind = k->kind;
-    char name[CT__CSV_SHOWN];
-    ct__csv_show(c->name, strlen(c->name), name);
+    char name[CT_SHOWN_TEXT];
+    ct_show_text(c->name, strlen(c->name), name);
     if (k->kind == CT_COLUMN_CATEGORY && k->asked && k->asked->levels) return take_levels(g, k);
     if (k->kind == CT_COLUMN_CATEGORY && !k->asked && 2 * k->dates > cells)
         ct__csv_note(g->t,
@@ -147,8 +149,8 @@ static void list_levels(const ct_column *c, char *to, size_t size)
     size_t used = 0;
     to[0] = 0;
     for (int64_t i = 0; i < c->n_levels; i++) {
-        char text[CT__CSV_SHOWN];
-        ct__csv_show(c->levels[i], strlen(c->levels[i]), text);
+        char text[CT_SHOWN_TEXT];
+        ct_show_text(c->levels[i], strlen(c->levels[i]), text);
         if (used + strlen(text) + 8 > size) {
             snprintf(to + used, size - used, ", ...");
             return;
@@ -159,7 +161,7 @@ static void list_levels(const ct_column *c, char *to, size_t size)
 
 static ct_status unseen(reading *g, int64_t col, const ct__field *f)
 {
-    char list[160], what[CT__CSV_SHOWN + sizeof list];
+    char list[160], what[CT_SHOWN_TEXT + sizeof list];
     list_levels(g->kinds[col].asked, list, sizeof list);
     snprintf(what, sizeof what, " is none of its levels: %s", list);
     return ct__csv_refuse(g->r, g->t, col, f, what);

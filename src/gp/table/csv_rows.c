@@ -1,6 +1,8 @@
 /* Reads the rows as numbers, and the names of the columns. */
 #include "csv_rows.h"
 
+#include <cotangent/io.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,11 +204,11 @@ static ct_status read_rows(reader *r, ct_table *t, int64_t first_line)
 static void note_columns(const reader *r, ct_table *t, int form, const char *what)
 {
     int64_t n = 0, first = 0;
-    char name[CT__CSV_SHOWN];
+    char name[CT_SHOWN_TEXT];
     for (int64_t j = t->cols; j-- > 0;)
         if ((t->forms[j] & form) && wants(r, t->columns[j].name)) n++, first = j;
     if (!n) return;
-    ct__csv_show(t->columns[first].name, strlen(t->columns[first].name), name);
+    ct_show_text(t->columns[first].name, strlen(t->columns[first].name), name);
     if (n == 1)
         ct__csv_note(t, "column '%s' %s", name, what);
     else

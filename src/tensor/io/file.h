@@ -15,7 +15,7 @@ enum { CT__MOST_AT_ONCE = 1 << 30 };
 typedef struct ct__input {
     ct_device *device;
     const char *path; /* the caller's; must outlive this */
-    char label[CT__LABEL];
+    char label[CT_SHOWN_PATH];
     int descriptor;
     int64_t size; /* -1: not a regular file, so not known */
 } ct__input;

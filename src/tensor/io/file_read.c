@@ -18,7 +18,7 @@ ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
     *in = (ct__input){ .device = device, .path = path, .descriptor = -1, .size = -1 };
     ct_status s = ct__path_usable(device, path);
     if (s) return s;
-    ct__label(path, in->label);
+    ct_show_path(path, in->label);
     in->descriptor = ct__path_open(path, O_RDONLY);
     struct stat info;
     const int error = in->descriptor < 0 || fstat(in->descriptor, &info) ? errno

@@ -119,10 +119,10 @@ static ct_status put(ct__output *out, const char *data, size_t bytes)
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
-            char label[CT__LABEL];
+            char label[CT_SHOWN_PATH];
             return give_up(out,
                            ct__fail(out->device, CT_EIO, "%s: writing failed after %llu bytes: %s (errno %d)",
-                                    ct__label(out->target, label), (unsigned long long)out->written,
+                                    ct_show_path(out->target, label), (unsigned long long)out->written,
                                     ct__reason(error), error));
         }
         out->written += (uint64_t)n;
@@ -180,13 +180,13 @@ static int sync_folder(const char *path, char *scratch)
 static ct_status replace(ct__output *out)
 {
     ct_file_lock *lock = ct__lock_of(out->device, out->target);
-    char label[CT__LABEL];
+    char label[CT_SHOWN_PATH];
     int error = sync_file(out->descriptor);
     if (error) return give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error));
     if (lock && !ct__lock_holds(lock))
         return give_up(out, ct__fail(out->device, CT_EIO,
                                      "%s: another program has changed it since it was locked: load it again",
-                                     ct__label(out->target, label)));
+                                     ct_show_path(out->target, label)));
     if (rename(out->temporary, out->target))
         return give_up(out, ct__path_refused(out->device, out->target, "writing failed: ", errno));
     if (lock)

@@ -70,11 +70,11 @@ static int acquire(ct_file_lock *lock)
 
 ct_file_lock *ct_file_lock_take(ct_device *device, const char *path)
 {
-    char target[PATH_MAX], label[CT__LABEL];
+    char target[PATH_MAX], label[CT_SHOWN_PATH];
     ct_status s = ct__path_usable(device, path);
     if (!s && !realpath(path, target)) s = ct__path_refused(device, path, "", errno);
     if (!s && ct__lock_of(device, target))
-        s = ct__fail(device, CT_EINVAL, "%s: this device holds this file already", ct__label(path, label));
+        s = ct__fail(device, CT_EINVAL, "%s: this device holds this file already", ct_show_path(path, label));
     const size_t length = s ? 0 : strlen(target) + 1, bytes = sizeof(ct_file_lock) + length;
     ct_file_lock *lock = s ? NULL : ct__host_alloc(device, bytes);
     if (!lock) return NULL;

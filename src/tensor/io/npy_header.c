@@ -54,7 +54,7 @@ static ct_status read_descr(header *h)
                   { "i4", CT_I64 }, { "i2", CT_I64 }, { "i1", CT_I64 }, { "u4", CT_I64 },
                   { "u2", CT_I64 }, { "u1", CT_I64 }, { "b1", CT_I64 } };
     const char *text;
-    char shown[CT__SHOWN];
+    char shown[CT_SHOWN_TEXT];
     size_t size;
     if (!string(h, &text, &size)) return wrong(h, "a plain dtype such as '<f8' (no record)");
     for (size_t i = 0; size == 3 && i < sizeof known / sizeof *known; i++) {
@@ -71,7 +71,7 @@ static ct_status read_descr(header *h)
         h->in->device, CT_EFORMAT,
         "%s: elements of type '%s' cannot be read: f8, f4, f2, i1 to i8, u1 to u4 and b1 can; save it as "
         "float64",
-        h->in->label, ct__show(text, size, shown));
+        h->in->label, ct_show_text(text, size, shown));
 }
 
 static ct_status read_order(header *h)

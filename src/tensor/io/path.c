@@ -1,6 +1,8 @@
-/* Resolves paths, opens them, and writes them for messages. */
+/* Resolves and opens paths, and says what failed. */
 #define _XOPEN_SOURCE 700
 #include "path.h"
+
+#include <cotangent/io.h>
 
 #include "tensor/internal.h"
 
@@ -61,18 +63,19 @@ const char *ct__path_split(const char *path, char *folder)
 
 static char shown(char c) { return (unsigned char)c < ' ' || c == 127 ? '?' : c; }
 
-const char *ct__label(const char *path, char buffer[CT__LABEL])
+const char *ct_show_path(const char *path, char buffer[CT_SHOWN_PATH])
 {
     const size_t length = strlen(path);
-    const bool whole = length < CT__LABEL;
-    snprintf(buffer, CT__LABEL, "%s%s", whole ? "" : "...", whole ? path : path + length - (CT__LABEL - 4));
+    const bool whole = length < CT_SHOWN_PATH;
+    snprintf(buffer, CT_SHOWN_PATH, "%s%s", whole ? "" : "...",
+             whole ? path : path + length - (CT_SHOWN_PATH - 4));
     for (char *c = buffer; *c; c++) *c = shown(*c);
     return buffer;
 }
 
-const char *ct__show(const char *text, size_t size, char buffer[CT__SHOWN])
+const char *ct_show_text(const char *text, size_t size, char buffer[CT_SHOWN_TEXT])
 {
-    const size_t n = size < CT__SHOWN ? size : CT__SHOWN - 4;
+    const size_t n = size < CT_SHOWN_TEXT ? size : CT_SHOWN_TEXT - 4;
     for (size_t i = 0; i < n; i++) buffer[i] = shown(text[i]);
     strcpy(buffer + n, n < size ? "..." : "");
     return buffer;
@@ -108,14 +111,14 @@ const char *ct__reason(int error)
 
 ct_status ct__path_no_memory(ct_device *device, const char *path, uint64_t bytes)
 {
-    char label[CT__LABEL];
-    return ct__fail(device, CT_ENOMEM, "%s: no memory for %llu bytes", ct__label(path, label),
+    char label[CT_SHOWN_PATH];
+    return ct__fail(device, CT_ENOMEM, "%s: no memory for %llu bytes", ct_show_path(path, label),
                     (unsigned long long)bytes);
 }
 
 ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error)
 {
-    char label[CT__LABEL];
+    char label[CT_SHOWN_PATH];
     return ct__fail(device, error == ENOMEM ? CT_ENOMEM : CT_EIO, "%s: %s%s (errno %d)",
-                    ct__label(path, label), what, ct__reason(error), error);
+                    ct_show_path(path, label), what, ct__reason(error), error);
 }

@@ -1,4 +1,4 @@
-/* Resolves paths, opens them, and writes them for messages. */
+/* Resolves and opens paths, and says what failed. */
 #ifndef CT_TENSOR_PATH_H
 #define CT_TENSOR_PATH_H
 
@@ -19,13 +19,6 @@ int ct__path_open(const char *path, int flags);
 /* CT_OK if the device works and the path is not empty. */
 ct_status ct__path_usable(ct_device *device, const char *path);
 
-#define CT__LABEL 96
-/* A path of any length as text for a message: all of it, or "..." and its end. Returns buffer. */
-const char *ct__label(const char *path, char buffer[CT__LABEL]);
-#define CT__SHOWN 40
-/* A part of a file as text for a message: control characters as ?, the rest of a long one as "...". Returns
- * buffer. */
-const char *ct__show(const char *text, size_t size, char buffer[CT__SHOWN]);
 /* An errno in words. strerror is not thread-safe and depends on the locale. */
 const char *ct__reason(int error);
 /* "path: no memory for N bytes"; CT_ENOMEM. */

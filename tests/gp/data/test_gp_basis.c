@@ -517,7 +517,7 @@ static void a_fit_and_a_choice_take_a_basis(void **state)
     ct_gp_choice choice;
     assert_ok(ct_gp_choose(s.X, s.y, &o, &(ct_gp_choose_options){ .rows = 20 }, &chosen, &choice),
               ct_message(device));
-    assert_ok(choice.widening, ct_message(device));
+    assert_ok(choice.calibration, ct_message(device));
     assert_int_equal(ct_gp_functions(chosen), 2);
     ct_gp_free(chosen);
     ct_gp_free(other);

@@ -319,7 +319,7 @@ static void a_fit_finds_the_noise(void **state)
         }
 }
 
-/* Levels go with their rows where some rows make the choice, and all variances are widened by one factor. */
+/* Levels go with their rows where some rows make the choice, and one factor multiplies all variances. */
 static void a_choice_takes_the_noise_along(void **state)
 {
     (void)state;

@@ -106,7 +106,7 @@ static void what_the_caller_names(void **state)
     gp_data_free(&s);
 }
 
-/* -- what is told ---------------------------------------------------------------------------------------- */
+/* -- what is reported ------------------------------------------------------------------------------------ */
 
 static void the_choice_is_the_lowest_aicc(void **state)
 {
@@ -122,7 +122,7 @@ static void the_choice_is_the_lowest_aicc(void **state)
         assert_int_equal(choice.count, 4);
         assert_int_equal(choice.rows, 70);
         assert_int_equal(choice.starts, 3 * 2 + 1); /* from the end of another candidate there is one */
-        assert_true(choice.seconds > 0 && choice.widened >= 1 && !choice.widening);
+        assert_true(choice.seconds > 0 && choice.variance_factor >= 1 && !choice.calibration);
         for (int k = 0; k < choice.count; k++) {
             const ct_gp_tried *t = &choice.tried[k];
             double m = (double)t->parameters * (loo ? 2 : 1);
@@ -254,8 +254,8 @@ static void some_rows_choose_for_all(void **state)
     const ct_gp_options given = { .noise = CT_NOISE_GIVEN, .noise_variances = noise };
     assert_ok(ct_gp_choose(s.X, s.y, &given, &options, &gp, &w.choice), ct_message(device));
     assert_int_equal(ct_gp_points(gp), 90);
-    assert_int_equal(w.choice.widening, CT_EUNSUPPORTED);
-    assert_true(w.choice.widened == 1);
+    assert_int_equal(w.choice.calibration, CT_EUNSUPPORTED);
+    assert_true(w.choice.variance_factor == 1);
     ct_gp_free(gp);
     ct_release(noise);
 
@@ -301,7 +301,7 @@ static void a_choice_can_be_stopped(void **state)
             assert_true(w.choice.best >= 0 && isfinite(w.choice.tried[w.choice.best].objective));
             assert_true(isfinite(ct_gp_report(gp).objective) && isfinite(ct_gp_nlml_value(gp)));
             assert_int_equal(ct_gp_points(gp), 40);
-            if (status) assert_true(w.choice.widened == 1);
+            if (status) assert_true(w.choice.variance_factor == 1);
             ct_gp_free(gp);
         }
     gp_data_free(&s);
@@ -383,7 +383,7 @@ static void candidates_without_a_model(void **state)
     gp_data_free(&s);
 }
 
-/* -- widening -------------------------------------------------------------------------------------------- */
+/* -- calibration ----------------------------------------------------------------------------------------- */
 
 /* Mean square of the standardised leave-one-out residuals, and the predicted means. */
 static double square(ct_gp *gp, const gp_data *s, double *means)
@@ -403,7 +403,7 @@ static double square(ct_gp *gp, const gp_data *s, double *means)
     return sum / (double)s->n;
 }
 
-static void widening_fits_the_residuals(void **state)
+static void calibration_fits_the_residuals(void **state)
 {
     (void)state;
     static const char *const kernels[] = { "scale(0.5) * rbf", "linear(ard) + scale(0.1) * matern32(ard)",
@@ -434,7 +434,7 @@ static void widening_fits_the_residuals(void **state)
     gp_data_free(&s);
 }
 
-static void what_cannot_be_widened_stays(void **state)
+static void what_cannot_be_calibrated_stays(void **state)
 {
     (void)state;
     static const char *const kernels[] = { "rbf", "scale * rbf + poly", "scale(2!) * rbf",
@@ -461,7 +461,7 @@ static void what_cannot_be_widened_stays(void **state)
     gp_data_free(&s);
 }
 
-static void a_choice_is_widened_unless_told(void **state)
+static void a_choice_is_calibrated_unless_as_fitted(void **state)
 {
     (void)state;
     gp_data s = made(60, 2, 0, steep);
@@ -470,7 +470,7 @@ static void a_choice_is_widened_unless_told(void **state)
         ct_gp_choice choice;
         ct_gp *gp = chosen(&s, &(ct_gp_choose_options){ .as_fitted = as_fitted }, &choice);
         double c = square(gp, &s, means);
-        assert_true(as_fitted ? choice.widened == 1 && c > 1.01 : choice.widened > 1.01);
+        assert_true(as_fitted ? choice.variance_factor == 1 && c > 1.01 : choice.variance_factor > 1.01);
         if (!as_fitted) assert_close(c, 1, 1e-6, 0);
         ct_gp_free(gp);
     }
@@ -503,7 +503,7 @@ static ct_status some_rows(job *j, ct_gp **gp)
     return ct_gp_choose(j->data.X, j->data.y, &given, &options, gp, NULL);
 }
 
-static ct_status widened(job *j, ct_gp **gp)
+static ct_status calibrated(job *j, ct_gp **gp)
 {
     *gp = NULL;
     return ct_gp_calibrate_variance(j->gp, NULL);
@@ -547,7 +547,7 @@ static void run(ct_status (*call)(job *, ct_gp **))
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    run(widened);
+    run(calibrated);
     run(some_rows);
     run(all_rows);
 }
@@ -585,9 +585,9 @@ int main(void)
         cmocka_unit_test(a_choice_can_be_stopped),
         cmocka_unit_test(refusals),
         cmocka_unit_test(candidates_without_a_model),
-        cmocka_unit_test(widening_fits_the_residuals),
-        cmocka_unit_test(what_cannot_be_widened_stays),
-        cmocka_unit_test(a_choice_is_widened_unless_told),
+        cmocka_unit_test(calibration_fits_the_residuals),
+        cmocka_unit_test(what_cannot_be_calibrated_stays),
+        cmocka_unit_test(a_choice_is_calibrated_unless_as_fitted),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(nothing_leaks),
     };

@@ -247,7 +247,7 @@ static void so_does_a_choice(void **state)
             const result r = result_of(gp, CT_OK);
             ct_gp_free(gp);
             assert_same(&best, &r);
-            assert_true(choice.best == whole.best && choice.widened == whole.widened);
+            assert_true(choice.best == whole.best && choice.variance_factor == whole.variance_factor);
             assert_int_equal(choice.evaluations, whole.evaluations);
             /* a choice on some rows that is stopped asks all rows once, from where it is then */
             assert_true(w.logged >= k && choice.replayed >= w.logged - (rows > 0));

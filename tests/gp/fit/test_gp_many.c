@@ -107,7 +107,7 @@ static void many_are_fitted_as_each_alone(void **state)
 typedef struct watch {
     int inside, overlaps, calls, stop_at;
     bool seen[MODELS][2];
-    double lowest[MODELS]; /* of what was told */
+    double lowest[MODELS]; /* of what was reported */
 } watch;
 
 static int look(void *context, const ct_fit_progress *p)

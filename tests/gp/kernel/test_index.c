@@ -408,7 +408,7 @@ static void invariances(void **state)
     ct_device_close(device);
 }
 
-static void widening(void **state)
+static void calibration(void **state)
 {
     (void)state;
     ct_device *device = ct_device_open("cpu");
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(parameters),
         cmocka_unit_test(levels_may_be_opposites),
         cmocka_unit_test(invariances),
-        cmocka_unit_test(widening),
+        cmocka_unit_test(calibration),
         cmocka_unit_test(levels_come_from_the_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

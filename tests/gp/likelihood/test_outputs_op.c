@@ -97,7 +97,7 @@ static void the_op_refuses(void **state)
     ct_kernel_free(k);
 }
 
-/* Equal rows without noise: NaN, and told. */
+/* Equal rows without noise: NaN, with a message. */
 static void a_singular_covariance_is_flagged(void **state)
 {
     (void)state;

@@ -178,7 +178,7 @@ static void data_of_a_model(void **state)
 }
 
 /* x1 is not 0 in the rows of one fold alone. */
-static void a_fold_that_tells_a_coefficient(void **state)
+static void a_fold_that_determines_a_coefficient(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 20, 2);
@@ -225,9 +225,12 @@ static void what_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_models_without_the_fold),  cmocka_unit_test(of_one_row_each),
-        cmocka_unit_test(memory_is_that_of_a_panel),       cmocka_unit_test(data_of_a_model),
-        cmocka_unit_test(a_fold_that_tells_a_coefficient), cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(equals_models_without_the_fold),
+        cmocka_unit_test(of_one_row_each),
+        cmocka_unit_test(memory_is_that_of_a_panel),
+        cmocka_unit_test(data_of_a_model),
+        cmocka_unit_test(a_fold_that_determines_a_coefficient),
+        cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

@@ -69,7 +69,7 @@ static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
     return ct__gp_set_values(gp, v);
 }
 
-static ct_status widen(ct_gp *gp, double *factor)
+static ct_status calibrate(ct_gp *gp, double *factor)
 {
     double c = 1;
     const int32_t root = ct_kernel_program(gp->kernel)->n_nodes - 1;
@@ -98,5 +98,5 @@ ct_status ct_gp_calibrate_variance(ct_gp *gp, double *factor)
     if (factor) *factor = NAN;
     if (!gp) return CT_EINVAL;
     ct__gp_enter(gp);
-    return ct__gp_leave(gp, widen(gp, factor));
+    return ct__gp_leave(gp, calibrate(gp, factor));
 }

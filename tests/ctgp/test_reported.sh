@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_told.sh CTGP: what ctgp tells of models: their noise, precision and seasons, and which of two is
+# test_reported.sh CTGP: what ctgp reports of models: their noise, precision and seasons, and which of two is
 # better. In TAP.
 # shellcheck source=tests/support/ctgp.sh
 . "$(dirname "$0")/../support/ctgp.sh"
@@ -11,10 +11,10 @@ fit=("$ctgp" fit t.csv --target y --features a --kernel 'scale * rbf' --quiet --
 
 # -- noise ---------------------------------------------------------------------------------------------------
 
-# noise NAME TEXT JSON OPTION...: both ways in which info tells the noise of a fit
+# noise NAME TEXT JSON OPTION...: both ways in which info reports the noise of a fit
 noise() {
     ok "$1" '^n=40 ' "${fit[@]}" --model m.ctgp "${@:4}"
-    ok 'is told' "^noise        $2\$" "$ctgp" info m.ctgp
+    ok 'is reported' "^noise        $2\$" "$ctgp" info m.ctgp
     ok 'in JSON' "\"noise\": \"$3\"" "$ctgp" info m.ctgp --json
 }
 noise 'learned noise' learned learned
@@ -29,7 +29,7 @@ awk -F, -v OFS=, '{ $4 = NR == 1 ? "l" : NR % 20 } 1' t.csv >twenty.csv
 ok 'a covariance of twenty levels' '^n=40 ' \
     "$ctgp" fit twenty.csv --target y --features a,l --categorical l \
     --kernel 'index(dims=1) * rbf(dims=0)' --quiet --max-iter 2 --model l.ctgp
-ok 'is told in part' '^  and [0-9]+ more$' "$ctgp" info l.ctgp
+ok 'is reported in part' '^  and [0-9]+ more$' "$ctgp" info l.ctgp
 that 'by a line for each of the first' test "$(sed -n '/^levels of l, by index/,/^  and/p' out | wc -l)" -eq \
     $((22 - $(sed -n 's/^  and \([0-9]*\) more$/\1/p' out)))
 
@@ -39,18 +39,18 @@ ok 'mixed precision' '^  objective in mixed precision -?[0-9.]+, to about [0-9.e
     "${fit[@]}" --precision mixed --model m.ctgp
 near 'is that of full precision' "$(awk '/mixed precision/ { sub(",", "", $5); print $5 }' out)" \
     "$(sed -n 's/.* nlml=\([^ ]*\) .*/\1/p' out)" 1e-4
-ok 'info tells it' '^precision    mixed: .* objective to about [0-9.e-]+; 0 evaluations refused$' \
+ok 'info reports it' '^precision    mixed: .* objective to about [0-9.e-]+; 0 evaluations refused$' \
     "$ctgp" info m.ctgp
 ok 'in JSON, too' '"precision": "mixed", "objective_error": [0-9.e-]+' "$ctgp" info m.ctgp --json
 ok 'full precision' '^n=40 ' "${fit[@]}" --model m.ctgp
 that 'has no such line' sh -c '! grep -q "mixed precision" out'
 ok 'nor in info' '"precision": "full"' "$ctgp" info m.ctgp --json
 ok 'leave-one-out' '^n=40 ' "${fit[@]}" --objective loo --optimizer adam --model loo.ctgp
-ok 'is told' '^objective    leave-one-out: ' "$ctgp" info loo.ctgp
+ok 'is reported' '^objective    leave-one-out: ' "$ctgp" info loo.ctgp
 that 'with the optimizer' grep -q '^optimizer    adam, 10 iterations' out
 ok 'in JSON, too' '"objective": "loo"' "$ctgp" info loo.ctgp --json
 ok 'numbers as they are' '^n=40 ' "${fit[@]}" --standardize no --model raw.ctgp
-ok 'are told' '^standardize  no$' "$ctgp" info raw.ctgp
+ok 'are reported' '^standardize  no$' "$ctgp" info raw.ctgp
 
 # -- which is better -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "dialect.h"
+#include "failure.h"
+#include "text.h"
+
 static void release_table(void *table) { ct_table_free(table); }
 
 frame frame_parse(ctgp *c, const source *t, const ct_csv_options *how, const char *const *only, int64_t n)
@@ -21,7 +26,7 @@ frame frame_parse(ctgp *c, const source *t, const ct_csv_options *how, const cha
     return (frame){ .path = t->name, .table = table };
 }
 
-void frame_tell_notes(const frame *f)
+void frame_print_notes(const frame *f)
 {
     const char *text;
     for (int i = 0; (text = ct_table_note(f->table, i)) != NULL; i++)
@@ -82,7 +87,7 @@ void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n)
     f->n_rows = kept;
 }
 
-void frame_tell_missing(const frame *f, const char *text)
+void frame_print_missing(const frame *f, const char *text)
 {
     long long all = ct_table_rows(f->table);
     if (f->n_rows == all) return;

@@ -1,0 +1,15 @@
+/* The target y on another scale, z = g(y). */
+#ifndef CTGP_TARGET_H
+#define CTGP_TARGET_H
+
+#include "ctgp.h"
+#include "frame.h"
+
+/* "log(y)", the function of the target that the model has learned. */
+const char *target_text(ctgp *c, const ct_gp *gp);
+/* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
+void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
+/* Suggests the log on standard error, if the target is positive and skewed. */
+void hint_transform(ctgp *c, const frame *f, int64_t col);
+
+#endif
