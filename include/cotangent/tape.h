@@ -102,8 +102,9 @@ typedef enum ct_grad_flags {
 } ct_grad_flags;
 
 /* The vector-Jacobian products x_bar[i] = (dy/dx[i])ᵀ y_bar for i < n. y_bar has y's shape; ct_none() stands
- * for 1 if y has one element. x may be leaves or intermediates. If y does not depend on x[i], x_bar[i] is
- * zeros. The ct_cotangent of leaves is unchanged. On failure every x_bar[i] is poisoned. x_bar may be x. */
+ * for 1 if y has one element. x may be leaves or intermediates that depend on one; a constant is CT_EINVAL.
+ * If y does not depend on x[i], x_bar[i] is zeros. The ct_cotangent of leaves is unchanged. On failure every
+ * x_bar[i] is poisoned. x_bar may be x. */
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);
 
 /* The Jacobian-vector products y_dot[k] = Σ_i (dy[k]/dx[i]) x_dot[i] for m outputs and n inputs, by a forward

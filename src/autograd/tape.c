@@ -180,10 +180,10 @@ uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
     const ct_device *mine = tape->device, *its = t ? t->view.storage->device : NULL;
-    const char *last = mine->message;
     if (!t)
-        ct_tape_fail(tape, CT_EINVAL, "%s: the tensor is NULL%s%s", call,
-                     *last ? "; the device's last failure was: " : "", last);
+        ct_tape_fail(tape, CT_EINVAL,
+                     "%s: the tensor is NULL: ct_message of its device tells why, if a call has returned it",
+                     call);
     else if (its != mine && strcmp(its->name, mine->name) == 0)
         ct_tape_fail(
             tape, CT_EDEVICE,

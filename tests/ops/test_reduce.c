@@ -1,15 +1,26 @@
-/* Sums, maxima and logsumexps of many numbers, which a GPU adds in pieces, over every axis and in every
- * layout, against a loop on the host. */
+/* Reductions of many numbers, which a GPU computes in pieces, over every axis and in every layout, against a
+ * loop on the host. */
 #include "one_tape.h"
 
-typedef enum which { SUM, MAX, LOGSUMEXP, KINDS } which;
+typedef enum which { SUM, MAX, LOGSUMEXP, MIN, NORM, ARGMAX, ARGMIN, KINDS } which;
 
 static double expected(which f, const double *x, int64_t count, int64_t step)
 {
-    long double top = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < count; i++) top = fmaxl(top, x[i * step]);
-    for (int64_t i = 0; i < count; i++) sum += f == SUM ? x[i * step] : expl(x[i * step] - top);
-    return (double)(f == SUM ? sum : f == MAX ? top : top + logl(sum));
+    int64_t high = 0, low = 0;
+    long double sum = 0, squares = 0, exps = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (x[i * step] > x[high * step]) high = i;
+        if (x[i * step] < x[low * step]) low = i;
+    }
+    const long double top = x[high * step];
+    for (int64_t i = 0; i < count; i++) {
+        sum += x[i * step];
+        squares += (long double)x[i * step] * x[i * step];
+        exps += expl(x[i * step] - top);
+    }
+    return (double)(long double[]){
+        sum, top, top + logl(exps), x[low * step], sqrtl(squares), (long double)high, (long double)low
+    }[f];
 }
 
 /* x is (outer, count, inner), reduced over the middle axis; turned: of a tensor (inner, count, outer) */
@@ -25,9 +36,9 @@ static void check_shape(int64_t outer, int64_t count, int64_t inner, bool turned
                           turned ? ct_shape3(inner, count, outer) : ct_shape3(outer, count, inner));
     if (turned) v = ct_permute(v, (const int[]){ 2, 1, 0 });
     for (which f = SUM; f < KINDS; f++) {
-        ct_var y = f == SUM   ? ct_sum(v, 1, false)
-                   : f == MAX ? ct_max(v, 1, false)
-                              : ct_logsumexp(v, 1, false);
+        static ct_var (*const reduce[KINDS])(ct_var, int, bool) = { ct_sum,  ct_max,    ct_logsumexp, ct_min,
+                                                                    ct_norm, ct_argmax, ct_argmin };
+        ct_var y = reduce[f](v, 1, false);
         y = ct_reshape(ct_cast(y, CT_F64), ct_shape1(outer * inner));
         assert_ok(ct_check(y), ct_tape_message(tape));
         assert_ok(ct_read(ct_value(y), got, (size_t)(outer * inner) * sizeof *got), ct_message(device));
