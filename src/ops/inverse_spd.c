@@ -46,10 +46,16 @@ static void vjp(ct_vjp *g)
         ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_SYMMETRIC, P, P_bar));
 }
 
+static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, bar_in_ops(ct_out(g), ct_in_dot(g, 0))); }
+
 static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_inverse_spd = {
-    .name = "inverse_spd", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_inverse_spd = { .name = "inverse_spd",
+                                  .n_in = 1,
+                                  .shape = shape,
+                                  .forward = forward,
+                                  .vjp = vjp,
+                                  .jvp = jvp,
+                                  .sample = sample };
 
 ct_var ct_inverse_spd(ct_var A) { return ct_apply(&ct_op_inverse_spd, &A, 1, NULL, 0); }

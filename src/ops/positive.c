@@ -20,10 +20,13 @@ static void forward(ct_call *c)
     ct_prim_flag(c, CT_POSITIVE, ct_arg(c, 0), a->what, a->why, ct__with_ones(z, 2));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 1, ct_mul(ct_out_bar(g), ct_equal(ct_out(g), ct_out(g)))); }
+static ct_var where_number(const ct_vjp *g, ct_var v) { return ct_mul(v, ct_equal(ct_out(g), ct_out(g))); }
+
+static void vjp(ct_vjp *g) { ct_in_bar(g, 1, where_number(g, ct_out_bar(g))); }
+static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, where_number(g, ct_in_dot(g, 1))); }
 
 static const ct_op positive = {
-    .name = "positive", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp
+    .name = "positive", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp
 };
 
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
