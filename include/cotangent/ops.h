@@ -180,13 +180,13 @@ CT_API ct_var ct_lstsq(ct_var A, ct_var B);
 
 /* P = (BᵀB + λ DᵀD)⁻¹ Bᵀ, the first r columns of the pseudo-inverse of [B; √λ D]: B (..., r, n), D (m, n) or
  * (..., m, n), lambda (...) positive, one for all samples or one for each -> (..., n, r), a transposed view.
- * All three get gradients. A sample whose matrix is singular, or whose lambda is not positive, becomes NaN
- * and is flagged. Batches broadcast. There are two forms. The primal form uses an n×n Cholesky factor for
- * each sample. The push-through form uses one QR of D and r×r factors; it needs one D of full column rank for
- * all samples, and r < n. It is faster and loses fewer digits, unless D is nearly singular, or small in
- * directions that B covers; then the form that loses fewer is taken. A GPU does not compare the forms,
- * because that would have to wait. It computes f32 in f64, and a sample that has lost half of f64's digits
- * becomes NaN and is flagged. */
+ * All three get gradients. A sample whose matrix is singular to working precision, or whose lambda is not
+ * positive, becomes NaN and is flagged. Batches broadcast. There are two forms. The primal form uses an n×n
+ * Cholesky factor for each sample. The push-through form uses one QR of D and r×r factors; it needs one D of
+ * full column rank for all samples, and r < n. It is faster and loses fewer digits, unless D is nearly
+ * singular, or small in directions that B covers; then the form that loses fewer is taken. A GPU does not
+ * compare the forms, because that would have to wait. It computes f32 in f64, and a sample that has lost half
+ * of f64's digits becomes NaN and is flagged. */
 CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
 
 typedef enum ct_ridge_form { CT_RIDGE_AUTO, CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH } ct_ridge_form;
@@ -199,7 +199,8 @@ CT_API ct_var ct_inverse(ct_var A);
 
 /* A⁻¹ for a symmetric positive definite A by Cholesky, in half the work of ct_inverse. Only A's lower
  * triangle is read; the result and the cotangent are symmetric. A member that is not positive definite fails
- * as in ct_cholesky. */
+ * as in ct_cholesky; so does, unlike there, one that is singular to working precision: for some i
+ * A_ii (A⁻¹)_ii >= 1/(16 eps). */
 CT_API ct_var ct_inverse_spd(ct_var A);
 
 /* The columns (..., n, r) or rows (..., r, n) of A⁻¹ that index, i64 (r), names, in its order. All members of

@@ -102,8 +102,9 @@ typedef enum ct_grad_flags {
 } ct_grad_flags;
 
 /* The vector-Jacobian products x_bar[i] = (dy/dx[i])ᵀ y_bar for i < n. y_bar has y's shape; ct_none() stands
- * for 1 if y has one element. x may be leaves or intermediates. If y does not depend on x[i], x_bar[i] is
- * zeros. The ct_cotangent of leaves is unchanged. On failure every x_bar[i] is poisoned. x_bar may be x. */
+ * for 1 if y has one element. x may be leaves or intermediates that depend on one; a constant is CT_EINVAL.
+ * If y does not depend on x[i], x_bar[i] is zeros. The ct_cotangent of leaves is unchanged. On failure every
+ * x_bar[i] is poisoned. x_bar may be x. */
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);
 
 /* The Jacobian-vector products y_dot[k] = Σ_i (dy[k]/dx[i]) x_dot[i] for m outputs and n inputs, by a forward
@@ -124,6 +125,16 @@ CT_API ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
  * sweeps, whichever are fewer; a Hessian a recorded sweep and N more. Nothing is freed. */
 CT_API ct_var ct_jacobian(ct_var y, ct_var x);
 CT_API ct_var ct_hessian(ct_var y, ct_var x);
+
+/* out[0..m) = f(in[0..n)), of which the tape keeps the inputs and outputs alone: a sweep calls f again and
+ * sweeps through what it records. So a loop of n steps in blocks of √n holds 2√n steps in place of n, and
+ * computes each twice. Blocks nest. f sets each output from its inputs and from constants, and must do so
+ * alike each time; to read another value into which a gradient flows is refused. f and its context must last
+ * as long as the tape's sweeps. On failure every output is poisoned. At most 64 inputs and 6 outputs; out may
+ * be in. */
+typedef void ct_checkpoint_fn(ct_tape *tape, const ct_var *in, ct_var *out, void *context);
+CT_API ct_status ct_checkpoint(const ct_var *in, int n, ct_var *out, int m, ct_checkpoint_fn *f,
+                               void *context);
 
 /* Between these two calls ops compute but are not recorded, so their results are constants. The calls
  * nest. */

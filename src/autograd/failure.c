@@ -48,7 +48,10 @@ ct_status ct_tape_status(ct_tape *tape)
 
 ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }
 
-const char *ct_tape_message(const ct_tape *tape) { return tape ? tape->message : "the tape is NULL"; }
+const char *ct_tape_message(const ct_tape *tape)
+{
+    return tape ? tape->message : "the tape is NULL: ct_tape_new failed, or the handle is a poisoned one";
+}
 
 const char *ct_tape_reason(const ct_tape *tape)
 {

@@ -167,6 +167,23 @@ static void deliver(ct__sweep *s)
     }
 }
 
+/* Whether x, the i-th, is on the tape and a gradient can flow into it. */
+static bool check_target(ct_tape *tape, ct_var x, int i)
+{
+    if (x.tape != tape) ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d] is poisoned or on another tape", i);
+    const ct_node *node = x.tape == tape ? ct__node(x) : NULL;
+    if (!node || node->flags & NODE_NEEDS_GRAD) return node;
+    if (node->value->view.dtype == CT_I64)
+        ct_tape_fail(tape, CT_EDTYPE, "ct_grad: x[%d], #%u, is i64: integers have no gradient", i, x.index);
+    else if (node->op)
+        ct_tape_fail(tape, CT_EINVAL,
+                     "ct_grad: x[%d], #%u %s, depends on no leaf: make what it is computed from a ct_leaf", i,
+                     x.index, node->op->name);
+    else
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d], #%u, is a constant: make it a ct_leaf", i, x.index);
+    return false;
+}
+
 /* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs. A sweep without targets delivers the
  * cotangents of the leaves. */
 static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
@@ -182,9 +199,7 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m
         ct_tape_fail(tape, CT_EINVAL, "nothing to differentiate: #%u does not depend on a leaf (ct_leaf)",
                      s->hi);
     for (int i = 0; i < n; i++) {
-        if (x[i].tape != tape)
-            ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d] is poisoned or on another tape", i);
-        if (!ct__node(x[i])) return tape->status;
+        if (!check_target(tape, x[i], i)) return tape->status;
         if (x[i].index < s->lo) s->lo = x[i].index;
     }
     if (tape->status || !ct__sweep_open(s)) return tape->status;
@@ -224,10 +239,19 @@ static ct_status poison_on_failure(ct_tape *tape, ct_status status, ct_var *x_ba
     return status;
 }
 
+/* A poisoned y has no tape that could keep the error; x has one. */
+static void refuse_y(const char *call, const ct_var *x, int n)
+{
+    if (x && n > 0)
+        ct_tape_fail(x->tape, CT_EINVAL, "%s: y is a poisoned handle: the call that returned it failed",
+                     call);
+}
+
 ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
 {
     ct_tape *tape = y.tape;
     ct_status s = CT_EINVAL;
+    if (!tape) refuse_y("ct_grad", x, n);
     if (n < 0)
         ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
     else if ((unsigned)flags & ~(unsigned)(CT_GRAD_KEEP | CT_GRAD_RECORD))
@@ -263,6 +287,7 @@ static ct_status second(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
 
 ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
 {
+    if (!y.tape) refuse_y("ct_hvp", x, n);
     const ct_status s = y.tape ? second(y, x, v, hv, n) : CT_EINVAL;
     return n > CT_MAX_INPUTS ? s : poison_on_failure(y.tape, s, hv, n);
 }

@@ -161,14 +161,29 @@ ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const cha
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
+uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_tensor *const *value,
+                       const unsigned *flags)
+{
+    uint32_t *index = ct__arena(tape, (size_t)call->n_in * sizeof *index), first = tape->n;
+    for (int i = 0; index && i < call->n_in; i++) index[i] = in[i].index;
+    for (int k = 0; k < call->n_out; k++) {
+        const uint32_t at = index ? ct__push(tape, call->op, ct_retain(value[k]), flags[k]) : UINT32_MAX;
+        if (at == UINT32_MAX) return UINT32_MAX;
+        ct_node *node = &tape->node[at];
+        node->in = index, node->attr = call->attr;
+        node->n_in = call->n_in, node->n_out = call->n_out, node->part = (uint8_t)k;
+    }
+    return first;
+}
+
 /* Whether `call` may put t on the tape. */
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
     const ct_device *mine = tape->device, *its = t ? t->view.storage->device : NULL;
-    const char *last = mine->message;
     if (!t)
-        ct_tape_fail(tape, CT_EINVAL, "%s: the tensor is NULL%s%s", call,
-                     *last ? "; the device's last failure was: " : "", last);
+        ct_tape_fail(tape, CT_EINVAL,
+                     "%s: the tensor is NULL: ct_message of its device tells why, if a call has returned it",
+                     call);
     else if (its != mine && strcmp(its->name, mine->name) == 0)
         ct_tape_fail(
             tape, CT_EDEVICE,

@@ -65,6 +65,13 @@ const char *option_name(ctgp *c, const char *name)
     return text;
 }
 
+int64_t find_input(const ct_column *inputs, int64_t d, const char *name)
+{
+    for (int64_t j = 0; j < d; j++)
+        if (!strcmp(inputs[j].name, name)) return j;
+    return -1;
+}
+
 /* -- the columns that they name -------------------------------------------------------------------------- */
 
 static void add_pick(picks *p, int64_t col, bool exact)

@@ -18,6 +18,9 @@ name_list split_names(ctgp *c, const char *text);
 /* A name as it can be pasted into the shell behind --drop, in quotes if it needs them. */
 const char *option_name(ctgp *c, const char *name);
 
+/* The index of the column of this name; -1: there is none. */
+int64_t find_input(const ct_column *inputs, int64_t d, const char *name);
+
 typedef struct picks {
     int64_t *cols; /* [n] */
     bool *exact;   /* [n], by its own name, not by a pattern */

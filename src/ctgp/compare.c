@@ -16,7 +16,6 @@
 #include "options.h"
 #include "result.h"
 #include "score.h"
-#include "source.h"
 #include "table.h"
 #include "text.h"
 
@@ -43,15 +42,13 @@ typedef struct verdict {
 /* The losses in all rows of a table. */
 static void losses_in_table(ctgp *c, side *s, const char *path)
 {
-    source *t = source_open(c, path);
-    const prediction p = prediction_make(c, s->gp, t);
-    source_close(c, t);
-    frame_column(c, &p.data, ct_gp_output(s->gp)->name);
-    const row_loss *chosen = prediction_losses(c, &p);
-    s->n = ct_table_rows(p.data.table);
+    const prediction *p = prediction_make(c, &s->gp, 1, path);
+    frame_column(c, &p->data, ct_gp_output(s->gp)->name);
+    const row_loss *chosen = prediction_losses(c, p);
+    s->n = ct_table_rows(p->data.table);
     s->loss = take(c, s->n, sizeof *s->loss, "rows");
     for (int64_t i = 0; i < s->n; i++) s->loss[i] = no_loss;
-    for (int64_t k = 0; k < p.data.n_rows; k++) s->loss[p.data.rows[k]] = chosen[k];
+    for (int64_t k = 0; k < p->data.n_rows; k++) s->loss[p->data.rows[k]] = chosen[k];
 }
 
 /* The losses in the rows that the model has learned, each predicted from all others. */

@@ -38,7 +38,7 @@ ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t co
 {
     const noise_source n = noise_of(gp);
     const char *column = noise_column(n);
-    if (!noise_is_given(n.kind) && n.kind != CT_NOISE_BY_LEVEL) return NULL;
+    if (!noise_needs_column(n.kind)) return NULL;
     if (required && !column) fail(c, CODE_DATA, "the model does not say which column holds the noise");
     if (required) frame_column(c, f, column);
     if (column && col >= 0) return frame_noise(c, f, col, n, gp);
@@ -132,12 +132,21 @@ void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, cons
     check_moments(c, p, ct_gp_output(gp)->name);
 }
 
-prediction prediction_make(ctgp *c, ct_gp *gp, source *t)
+static prediction predict_table(ctgp *c, ct_gp *gp, source *t)
 {
     prediction p = { 0 };
     ct_tensor *noise, *X = frame_inputs(c, &p.data, gp, t, &noise);
     p.target = ct_table_find(p.data.table, ct_gp_output(gp)->name);
     if (p.target >= 0) check_target(c, &p.data, p.target, ct_gp_transform(gp).kind);
     prediction_fill(c, &p, gp, X, noise);
+    return p;
+}
+
+prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *path)
+{
+    prediction *p = take(c, n, sizeof *p, "outputs");
+    source *t = source_open(c, path);
+    for (int64_t j = 0; j < n; j++) p[j] = predict_table(c, gp[j], t);
+    source_close(c, t);
     return p;
 }

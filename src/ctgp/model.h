@@ -31,7 +31,8 @@ typedef struct prediction {
     int64_t target;         /* column of the target, -1 where there is none */
 } prediction;
 
-prediction prediction_make(ctgp *c, ct_gp *gp, source *t);
+/* Of n models at the rows of a table, which is read once. */
+prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *path);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given);
 /* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q

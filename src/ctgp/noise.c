@@ -49,6 +49,7 @@ const char *noise_column(noise_source n)
 }
 
 bool noise_is_given(ct_gp_noise kind) { return kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS; }
+bool noise_needs_column(ct_gp_noise kind) { return noise_is_given(kind) || kind == CT_NOISE_BY_LEVEL; }
 
 const char *noise_text(ctgp *c, const ct_gp *gp)
 {

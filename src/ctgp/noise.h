@@ -16,8 +16,9 @@ noise_source noise_settings(ctgp *c, int learned, bool given, const char *column
 noise_source noise_of(const ct_gp *gp);
 /* The table's column, or NULL. */
 const char *noise_column(noise_source n);
-/* Whether a column has the noise of each row, as deviations or variances. */
+/* Whether a column has the noise of each row, as deviations or variances; the same, or the row's level. */
 bool noise_is_given(ct_gp_noise kind);
+bool noise_needs_column(ct_gp_noise kind);
 /* A model's noise in words: "given, standard deviations in err", ... */
 const char *noise_text(ctgp *c, const ct_gp *gp);
 /* The noise of the chosen rows from column `col`, as variances or levels. A model gp (may be NULL) refuses a

@@ -16,7 +16,6 @@
 #include "plot_gnuplot.h"
 #include "plot_many.h"
 #include "score.h"
-#include "source.h"
 #include "table.h"
 #include "target.h"
 #include "text.h"
@@ -64,10 +63,8 @@ static void draw(ctgp *c, const char *files[MOST_FILES], const char *out, bool p
 {
     const model_file m = model_open(c, files[0], true);
     ct_gp *gp = m.gp[0];
-    source *t = source_open(c, files[1]);
-    const prediction p = prediction_make(c, gp, t);
-    source_close(c, t);
-    const memory_file *script = write_script(c, gp, files[0], &p, frame_fates(c, &p.data, gp), png);
+    const prediction *p = prediction_make(c, m.gp, 1, files[1]);
+    const memory_file *script = write_script(c, gp, files[0], p, frame_fates(c, &p->data, gp), png);
     const memory_file *picture = run_gnuplot(c, script);
     if (!is_whole(picture->text, picture->size, png))
         fail(c, CODE_IO, "%s: gnuplot has drawn no whole picture", out);

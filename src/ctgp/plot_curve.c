@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "noise.h"
 #include "numbers.h"
 #include "plot_axis.h"
 #include "plot_band.h"
@@ -66,10 +67,7 @@ static double spread(const ct_column *input, int64_t i)
 
 static void write_plot(FILE *script, const ct_gp *gp, const points *q)
 {
-    const ct_gp_noise noise = ct_gp_get_options(gp).noise;
-    const bool average =
-        noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS || noise == CT_NOISE_BY_LEVEL;
-    const char *which = average ? " with the average noise" : "";
+    const char *which = noise_needs_column(ct_gp_get_options(gp).noise) ? " with the average noise" : "";
     if (ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY) {
         fprintf(script,
                 "plot $curve using 1:2:3:4 with yerrorbars pt 7 %s lc rgb '#1f5f99' "

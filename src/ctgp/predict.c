@@ -14,7 +14,6 @@
 #include "options.h"
 #include "result.h"
 #include "score.h"
-#include "source.h"
 #include "table.h"
 #include "text.h"
 
@@ -148,10 +147,7 @@ static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE
 static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, const bands *b, const char *out)
 {
     const model_file m = model_open(c, files[0], false);
-    prediction *p = take(c, m.n, sizeof *p, "outputs");
-    source *t = source_open(c, files[1]);
-    for (int64_t j = 0; j < m.n; j++) p[j] = prediction_make(c, m.gp[j], t);
-    source_close(c, t);
+    const prediction *p = prediction_make(c, m.gp, m.n, files[1]);
     write_rows(c, &m, p, keep, b, out);
     frame_print_missing(&p->data, "%lld rows have a missing input: their prediction is empty");
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);

@@ -23,24 +23,17 @@ _Noreturn static void no_feature(ctgp *c, const char *name, const ct_column *inp
     fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
 }
 
-static int64_t input_of(const char *name, const ct_column *inputs, int64_t d)
-{
-    int64_t j = 0;
-    while (j < d && strcmp(inputs[j].name, name) != 0) j++;
-    return j;
-}
-
 void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)
 {
     if (!name) return;
     how->season = CT_GP_SEASON_NONE;
     if (!strcmp(name, "none")) return;
-    int64_t j = input_of(name, inputs, d);
-    if (j == d) { /* in quotes, as option_name writes it */
+    int64_t j = find_input(inputs, d, name);
+    if (j < 0) { /* in quotes, as option_name writes it */
         const name_list list = split_names(c, name);
-        if (list.n == 1) j = input_of(list.name[0], inputs, d);
+        if (list.n == 1) j = find_input(inputs, d, list.name[0]);
     }
-    if (j == d) no_feature(c, name, inputs, d);
+    if (j < 0) no_feature(c, name, inputs, d);
     if (inputs[j].kind == CT_COLUMN_CATEGORY)
         fail(c, CODE_USAGE, "--season: '%s' is a category, and a season needs a number or a time", name);
     how->season = CT_GP_SEASON_OF_COLUMN;

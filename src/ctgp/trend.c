@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "columns.h"
 #include "failure.h"
 
 static const char *const words[] = { "constant", "zero", "linear" };
@@ -20,8 +21,7 @@ void check_mean(ctgp *c, const ct_gp_options *options, int64_t d)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *text = options->basis;
     if (!text || text[strspn(text, letters)]) return;
-    for (int64_t j = 0; j < d; j++)
-        if (!strcmp(options->inputs[j].name, text)) return;
+    if (find_input(options->inputs, d, text) >= 0) return;
     fail(c, CODE_USAGE, "--mean: '%s' is not constant, zero or linear, and no column has that name", text);
 }
 

@@ -1,6 +1,6 @@
 /* The elementwise ops: every row of cotangent/maps.h becomes a descriptor.
  *
- *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
+ *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i),  ẏ_i = ẋ_i f'(x_i)
  *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast
  *
  * The table has f, f' and the rule in ops. The fused rule uses f' and passes over the memory once. The rule
@@ -77,29 +77,39 @@ static void unary_sample(ct_sample *s, ct_map1 f)
         ct_sample_among(s, 0, shape, kinks, sizeof kinks / sizeof *kinks), ct_sample_kinks(s);
 }
 
-#define UNARY(name_, value, derivative, rule)                                                \
-    static ct_shape name_##_shape(ct_call *c) { return unary_shape(c, CT_MAP_##name_); }     \
-    static void name_##_forward(ct_call *c) { unary_forward(c, CT_MAP_##name_); }            \
-    static ct_var name_##_rule(ct_var x, ct_var y, ct_var g, const double *p)                \
-    {                                                                                        \
-        (void)x, (void)y, (void)g, (void)p;                                                  \
-        return rule;                                                                         \
-    }                                                                                        \
-    static void name_##_vjp(ct_vjp *v)                                                       \
-    {                                                                                        \
-        const double *attr = ct_vjp_attr(v), *p = attr ? attr : no_parameters;               \
-        if (ct_recording(v))                                                                 \
-            ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), p));         \
-        else                                                                                 \
-            ct__give_map1_bar(v, CT_MAP_##name_, p);                                         \
-    }                                                                                        \
-    static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }            \
-    const ct_op ct_op_##name_ = { .name = #name_,                                            \
-                                  .n_in = 1,                                                 \
-                                  .shape = name_##_shape,                                    \
-                                  .forward = name_##_forward,                                \
-                                  .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp, \
-                                  .sample = name_##_sample,                                  \
+static const double *parameters(const ct_vjp *v)
+{
+    const double *attr = ct_vjp_attr(v);
+    return attr ? attr : no_parameters;
+}
+
+#define UNARY(name_, value, derivative, rule)                                                        \
+    static ct_shape name_##_shape(ct_call *c) { return unary_shape(c, CT_MAP_##name_); }             \
+    static void name_##_forward(ct_call *c) { unary_forward(c, CT_MAP_##name_); }                    \
+    static ct_var name_##_rule(ct_var x, ct_var y, ct_var g, const double *p)                        \
+    {                                                                                                \
+        (void)x, (void)y, (void)g, (void)p;                                                          \
+        return rule;                                                                                 \
+    }                                                                                                \
+    static void name_##_vjp(ct_vjp *v)                                                               \
+    {                                                                                                \
+        if (ct_recording(v))                                                                         \
+            ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), parameters(v)));     \
+        else                                                                                         \
+            ct__give_map1_bar(v, CT_MAP_##name_, parameters(v));                                     \
+    }                                                                                                \
+    static void name_##_jvp(ct_vjp *v)                                                               \
+    {                                                                                                \
+        ct_give_out_dot(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_in_dot(v, 0), parameters(v))); \
+    }                                                                                                \
+    static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }                    \
+    const ct_op ct_op_##name_ = { .name = #name_,                                                    \
+                                  .n_in = 1,                                                         \
+                                  .shape = name_##_shape,                                            \
+                                  .forward = name_##_forward,                                        \
+                                  .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp,         \
+                                  .jvp = name_##_jvp,                                                \
+                                  .sample = name_##_sample,                                          \
                                   .half = true };
 CT_MAPS1(UNARY)
 #undef UNARY
@@ -179,19 +189,24 @@ static void binary_sample(ct_sample *s)
 
 #define BINARY(name_, value, derivative_a, derivative_b, rule_a, rule_b)                                 \
     static void name_##_forward(ct_call *c) { binary_forward(c, CT_MAP_##name_); }                       \
-    static void name_##_rules(ct_vjp *v, ct_var a, ct_var b, ct_var y, ct_var g)                         \
+    static ct_var name_##_side(int side, ct_var a, ct_var b, ct_var y, ct_var g)                         \
     {                                                                                                    \
         (void)a, (void)b, (void)y, (void)g;                                                              \
-        ct_in_bar(v, 0, rule_a);                                                                         \
-        ct_in_bar(v, 1, rule_b);                                                                         \
+        return side ? rule_b : rule_a;                                                                   \
     }                                                                                                    \
     static void name_##_vjp(ct_vjp *v)                                                                   \
     {                                                                                                    \
-        if (ct_recording(v)) {                                                                           \
-            name_##_rules(v, ct_in(v, 0), ct_in(v, 1), ct_out(v), ct_out_bar(v));                        \
-        } else {                                                                                         \
-            ct__give_map2_bars(v, CT_MAP_##name_);                                                       \
-        }                                                                                                \
+        ct_var a = ct_in(v, 0), b = ct_in(v, 1);                                                         \
+        for (int i = 0; i < 2 && ct_recording(v); i++)                                                   \
+            ct_in_bar(v, i, name_##_side(i, a, b, ct_out(v), ct_out_bar(v)));                            \
+        if (!ct_recording(v)) ct__give_map2_bars(v, CT_MAP_##name_);                                     \
+    }                                                                                                    \
+    static void name_##_jvp(ct_vjp *v)                                                                   \
+    {                                                                                                    \
+        ct_var a = ct_in(v, 0), b = ct_in(v, 1);                                                         \
+        for (int i = 0; i < 2; i++)                                                                      \
+            if (ct_has_in_dot(v, i))                                                                     \
+                ct_give_out_dot(v, 0, name_##_side(i, a, b, ct_out(v), ct_in_dot(v, i)));                \
     }                                                                                                    \
     const ct_op ct_op_##name_ = { .name = #name_,                                                        \
                                   .n_in = 2,                                                             \
@@ -200,6 +215,7 @@ static void binary_sample(ct_sample *s)
                                   .vjp = CT_MAP_##name_ == CT_MAP_less || CT_MAP_##name_ == CT_MAP_equal \
                                              ? NULL                                                      \
                                              : name_##_vjp,                                              \
+                                  .jvp = name_##_jvp,                                                    \
                                   .sample = binary_sample,                                               \
                                   .half = true };                                                        \
     ct_var ct_##name_(ct_var a, ct_var b) { return ct_apply(&ct_op_##name_, (ct_var[]){ a, b }, 2, NULL, 0); }

@@ -30,6 +30,7 @@ const ct_op ct_op_gather = { .name = "gather",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
+                             .jvp = ct_jvp_linear,
                              .sample = sample,
                              .integers = 1 << 1 };
 

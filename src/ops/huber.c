@@ -1,8 +1,8 @@
 /* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere   [Huber 1964]
  * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
  *
- * With q = clamp(r, -δ, δ) both branches are h = q (r - q/2), and h″ = 1 wherever |r| <= δ. Written with |r|,
- * h would have no second derivative at 0. */
+ * With q = clamp(r, -δ, δ) both branches are h = q²/2 + δ |r - q|, and h″ = 1 wherever |r| <= δ. No term of
+ * its gradient multiplies r, so at an infinite residual it is δ sign(r) and not ∞ · 0. */
 #include "support.h"
 
 static ct_var compose(ct_call *c)
@@ -12,7 +12,8 @@ static ct_var compose(ct_call *c)
         !ct_require(c, *delta > 0, CT_EINVAL, "delta must be positive, got %g", *delta))
         return ct_none();
     ct_var r = ct_sub(ct_arg_var(c, 0), ct_arg_var(c, 1)), q = ct_clamp(r, -*delta, *delta);
-    return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
+    ct_var within = ct_scale(ct_square(q), 0.5), beyond = ct_scale(ct_abs(ct_sub(r, q)), *delta);
+    return ct_mean(ct_add(within, beyond), CT_ALL, false);
 }
 
 /* Three variants: residuals inside and beyond delta; the same with zeros; zeros and residuals of exactly

@@ -30,15 +30,16 @@ static void compute(ct_call *c, bool spd)
     const bool keeps = ct_outs(c) == 2;
     ct_view A = ct_arg(c, 0), d = ct_result(c), column = ct_view_unsqueeze(d, -1);
     ct_view out = keeps ? ct_result_at(c, 1) : column;
-    if (is_root(out)) {
+    const bool root = is_root(out);
+    if (root)
         ct__potri_root(c, A, out, column);
-        return;
-    }
-    if (spd)
+    else if (spd)
         ct_prim_potri(c, A, out);
     else
         ct_prim_getri(c, ct_view_transpose(A), out);
-    if (keeps) ct_prim_copy(c, ct_view_diagonal(out), d);
+    if (keeps && !root) ct_prim_copy(c, ct_view_diagonal(out), d);
+    if (keeps && spd) ct__flag_singular(c, A, d, out);
+    if (spd) ct__flag_singular(c, A, d, column);
 }
 
 static void forward(ct_call *c) { compute(c, false); }

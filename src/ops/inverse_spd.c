@@ -1,5 +1,6 @@
 /* inverse_spd:  P = A⁻¹ by Cholesky    A: (..., n, n) symmetric positive definite, its lower triangle is read
  * adjoint:      Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)                                          [Giles 2008, §2.2.3]
+ * A member with A_ii P_ii >= 1/(16 ε) for some i is singular to working precision and fails.
  * As inverse.c, with P = Pᵀ. Since dA is symmetric, only the symmetric part of P̄ counts, and Ā is symmetric.
  * With M = L⁻¹ and A = L Lᵀ we have P = MᵀM and Ā = -Mᵀ(M S Mᵀ)M, which takes two thirds of the work. So if a
  * gradient may be wanted and the device supports it, M's triangle is a second output of n (n + 1) / 2 numbers
@@ -18,10 +19,14 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    if (ct_outs(c) == 2)
-        ct__potri_root(c, ct_arg(c, 0), ct_result_at(c, 1), ct_result(c));
+    const bool keeps = ct_outs(c) == 2;
+    ct_view A = ct_arg(c, 0), P = ct_result(c), root = keeps ? ct_result_at(c, 1) : ct_no_view();
+    if (keeps)
+        ct__potri_root(c, A, root, P);
     else
-        ct_prim_potri(c, ct_arg(c, 0), ct_result(c));
+        ct_prim_potri(c, A, P);
+    if (keeps) ct__flag_singular(c, A, ct_view_diagonal(P), root);
+    ct__flag_singular(c, A, ct_view_diagonal(P), P);
 }
 
 static ct_var bar_in_ops(ct_var P, ct_var P_bar)

@@ -103,6 +103,7 @@ const ct_op ct_op_sum = { .name = "sum",
                           .shape = sum_shape,
                           .forward = sum_forward,
                           .vjp = sum_vjp,
+                          .jvp = ct_jvp_linear,
                           .sample = sum_sample,
                           .half = true };
 
@@ -128,11 +129,21 @@ ct_var ct_mean(ct_var x, int dim, bool keep) { return reduced(&ct_op_mean, x, di
 static void max_forward(ct_call *c) { reduce(c, CT_REDUCE_MAX); }
 static void min_forward(ct_call *c) { reduce(c, CT_REDUCE_MIN); }
 
+/* 1 where the element is the maximum or minimum, else 0 */
+static ct_var chosen_of(const ct_vjp *g) { return ct_equal(ct_in(g, 0), restored(g, ct_out(g))); }
+
 static void extreme_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
-    ct_var y_bar = restored(g, ct_out_bar(g)), chosen = ct_equal(ct_in(g, 0), restored(g, ct_out(g)));
+    ct_var y_bar = restored(g, ct_out_bar(g)), chosen = chosen_of(g);
     ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, a->dim, true)), chosen));
+}
+
+static void extreme_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_var chosen = chosen_of(g), sum = ct_sum(ct_mul(chosen, ct_in_dot(g, 0)), a->dim, a->keep);
+    ct_give_out_dot(g, 0, ct_div(sum, ct_sum(chosen, a->dim, a->keep)));
 }
 
 static void extreme_sample(ct_sample *s)
@@ -145,12 +156,14 @@ const ct_op ct_op_max = { .name = "max",
                           .shape = shape,
                           .forward = max_forward,
                           .vjp = extreme_vjp,
+                          .jvp = extreme_jvp,
                           .sample = extreme_sample };
 const ct_op ct_op_min = { .name = "min",
                           .n_in = 1,
                           .shape = shape,
                           .forward = min_forward,
                           .vjp = extreme_vjp,
+                          .jvp = extreme_jvp,
                           .sample = extreme_sample };
 
 ct_var ct_max(ct_var x, int dim, bool keep) { return reduced(&ct_op_max, x, dim, keep); }
@@ -187,11 +200,19 @@ static void logsumexp_vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), ct_softmax(ct_in(g, 0), a->dim)));
 }
 
+static void logsumexp_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_var terms = ct_mul(ct_softmax(ct_in(g, 0), a->dim), ct_in_dot(g, 0));
+    ct_give_out_dot(g, 0, ct_sum(terms, a->dim, a->keep));
+}
+
 const ct_op ct_op_logsumexp = { .name = "logsumexp",
                                 .n_in = 1,
                                 .shape = shape,
                                 .forward = logsumexp_forward,
                                 .vjp = logsumexp_vjp,
+                                .jvp = logsumexp_jvp,
                                 .sample = sample };
 
 ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsumexp, x, dim, keep); }

@@ -38,6 +38,7 @@ const ct_op ct_op_scatter_add = { .name = "scatter_add",
                                   .shape = shape,
                                   .forward = forward,
                                   .vjp = vjp,
+                                  .jvp = ct_jvp_linear,
                                   .sample = sample,
                                   .integers = 1 << 1 };
 

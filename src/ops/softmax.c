@@ -57,12 +57,16 @@ static void softmax_forward(ct_call *c)
 /* v - Σ_j s_j v_j */
 static ct_var centred(ct_var v, ct_var s, int dim) { return ct_sub(v, ct_sum(ct_mul(s, v), dim, true)); }
 
-static void softmax_vjp(ct_vjp *g)
+/* J v, and Jᵀ v, as J is symmetric */
+static ct_var softmax_times(const ct_vjp *g, ct_var v)
 {
     const int dim = dim_of(ct_vjp_attr(g));
     ct_var s = ct_out(g);
-    ct_in_bar(g, 0, ct_mul(s, centred(centred(ct_out_bar(g), s, dim), s, dim)));
+    return ct_mul(s, centred(centred(v, s, dim), s, dim));
 }
+
+static void softmax_vjp(ct_vjp *g) { ct_in_bar(g, 0, softmax_times(g, ct_out_bar(g))); }
+static void softmax_jvp(ct_vjp *g) { ct_give_out_dot(g, 0, softmax_times(g, ct_in_dot(g, 0))); }
 
 /* Variants are all axes, and one with ties. */
 static void sample(ct_sample *s)
@@ -83,6 +87,7 @@ const ct_op ct_op_softmax = { .name = "softmax",
                               .shape = shape,
                               .forward = softmax_forward,
                               .vjp = softmax_vjp,
+                              .jvp = softmax_jvp,
                               .sample = sample };
 
 ct_var ct_softmax(ct_var x, int dim) { return ct_apply(&ct_op_softmax, &x, 1, &dim, sizeof dim); }
@@ -120,11 +125,19 @@ static void log_softmax_vjp(ct_vjp *g)
     ct_in_bar(g, 0, without_sum(without_sum(ct_out_bar(g), s, dim), s, dim));
 }
 
+static void log_softmax_jvp(ct_vjp *g)
+{
+    const int dim = dim_of(ct_vjp_attr(g));
+    ct_var s = ct_exp(ct_out(g));
+    ct_give_out_dot(g, 0, centred(centred(ct_in_dot(g, 0), s, dim), s, dim));
+}
+
 const ct_op ct_op_log_softmax = { .name = "log_softmax",
                                   .n_in = 1,
                                   .shape = shape,
                                   .forward = log_softmax_forward,
                                   .vjp = log_softmax_vjp,
+                                  .jvp = log_softmax_jvp,
                                   .sample = sample };
 
 ct_var ct_log_softmax(ct_var x, int dim) { return ct_apply(&ct_op_log_softmax, &x, 1, &dim, sizeof dim); }

@@ -1,6 +1,8 @@
 /* Helpers of the op files: see support.h. */
 #include "support.h"
 
+#include <float.h>
+
 bool ct__need_matrices(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
@@ -72,8 +74,14 @@ ct_shape ct__need_broadcast(ct_call *c)
 
 bool ct__need_same_shape(ct_call *c, int i, int j)
 {
-    return ct_require(c, ct__same_shape(ct__arg_view(c, i), ct__arg_view(c, j)), CT_ESHAPE,
-                      "inputs %d and %d must have one shape: ct_reshape one of them", i, j);
+    const ct_view *a = ct__arg_view(c, i), *b = ct__arg_view(c, j);
+    if (ct__same_shape(a, b)) return true;
+    const ct_shape both = ct_shape_broadcast(ct__shape(a), ct__shape(b));
+    const bool spreads = ct_shape_equal(both, ct__shape(a)) || ct_shape_equal(both, ct__shape(b));
+    return ct_require(c, false, CT_ESHAPE, "inputs %d and %d must have one shape%s", i, j,
+                      ct__count(a) == ct__count(b) ? ": ct_reshape one of them"
+                      : spreads                    ? ": ct_broadcast_to the smaller one to the larger"
+                                                   : "");
 }
 
 ct_shape ct__shape_of_view(ct_call *c) { return ct_arg_shape(c, 0); }
@@ -98,6 +106,36 @@ ct_var ct__constant(ct_call *c, ct_view v)
     ct_release(t);
     ct__release_scratch(c);
     return constant;
+}
+
+double ct__rounding(ct_dtype dtype) { return 16 * (dtype == CT_F64 ? DBL_EPSILON : (double)FLT_EPSILON); }
+
+void ct__flag_minor(ct_call *c, ct_view margin, int64_t n, ct_view out)
+{
+    if (!ct_is_view(margin) || !n) return;
+    ct_shape shape = ct_view_shape(margin);
+    shape.dim[shape.ndim - 1] = n;
+    ct_view minors = ct_scratch(c, margin.dtype, shape);
+    ct_prim_fill(c, minors, 1);
+    ct_prim_copy(c, margin, ct_view_slice(minors, -1, n - 1, n, 1));
+    ct_prim_flag(
+        c, CT_POSITIVE, ct_view_unsqueeze(minors, -1), "leading minor %lld",
+        "is not positive to working precision: the matrix is singular, indefinite or has NaN; add to "
+        "its diagonal",
+        out);
+}
+
+void ct__flag_singular(ct_call *c, ct_view A, ct_view d, ct_view out)
+{
+    if (!ct_is_view(d) || !ct_view_count(d)) return;
+    ct_shape one = ct_view_shape(d);
+    one.dim[one.ndim - 1] = 1;
+    ct_view left = ct_scratch(c, d.dtype, ct_view_shape(d)), margin = ct_scratch(c, d.dtype, one);
+    ct_prim_map2(c, CT_MAP_mul, ct_view_diagonal(A), d, left);
+    ct_prim_reduce(c, CT_REDUCE_MAX, left, margin);
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ -ct__rounding(d.dtype), 0 }, margin, margin);
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ 1, 0 }, margin, margin);
+    ct__flag_minor(c, margin, ct_view_dim(d, -1), out);
 }
 
 ct_var ct__symmetric_part(ct_var A) { return ct_scale(ct_add(A, ct_t(A)), 0.5); }

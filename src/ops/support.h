@@ -60,6 +60,17 @@ void ct__add_transpose(ct_call *c, ct_view A);
  * as for ct_prim_flag. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
+/* A matrix is singular to working precision where 1/κ is at most this: a factorisation of a singular matrix
+ * leaves pivots of up to 8 ε of their diagonal elements. */
+double ct__rounding(ct_dtype dtype);
+/* Flags the members whose `margin` (..., 1) is not positive, as a failure of the last leading minor, of order
+ * n. The members of out (..., rows, cols) become NaN. */
+void ct__flag_minor(ct_call *c, ct_view margin, int64_t n, ct_view out);
+/* Flags the members of a symmetric A that are singular to working precision, given d = diag(A⁻¹) (..., n) as
+ * computed: those with A_ii d_i >= 1/ct__rounding. A_ii d_i does not depend on the scale of row and column i,
+ * and is at most κ(A). The members of out become NaN. */
+void ct__flag_singular(ct_call *c, ct_view A, ct_view d, ct_view out);
+
 /* The message for an x that should be the diagonal of a Cholesky factor. */
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive and finite: L is not a Cholesky factor, ct_cholesky makes one"

@@ -14,6 +14,8 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 2, ct_where(cond, zero, y_bar));
 }
 
+static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, ct_where(ct_in(g, 0), ct_in_dot(g, 1), ct_in_dot(g, 2))); }
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -28,6 +30,7 @@ const ct_op ct_op_where = { .name = "where",
                             .shape = ct__need_broadcast,
                             .forward = forward,
                             .vjp = vjp,
+                            .jvp = jvp,
                             .sample = sample,
                             .integers = 1 };
 

@@ -46,6 +46,9 @@ static void test_one_input(void **state)
     gradient_is(ct_relu(x), x, 3, (double[]){ 0, 0, 1 });
     gradient_is(ct_clamp(x, -1, 0), x, 3, (double[]){ 1, 1, 0 });
     gradient_is(ct_huber(x, ct_stop_gradient(ct_scale(x, 0)), 1), x, 3, (double[]){ -1. / 3, 0, 1. / 3 });
+    ct_var far = leaf(tensor1(device, 4, INFINITY, -INFINITY, 0.5, 2));
+    gradient_is(ct_huber(far, leaf(tensor1(device, 4, 0, 0, 0, 0)), 1), far, 4,
+                (double[]){ 0.25, -0.25, 0.125, 0.25 });
     gradient_is(ct_pow(x, 0), x, 3, (double[]){ 0, 0, 0 });
     gradient_is(ct_pow(x, 1), x, 3, (double[]){ 1, 1, 1 });
     gradient_is(ct_pow(x, 2), x, 3, (double[]){ -2, 0, 4 });

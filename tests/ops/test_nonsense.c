@@ -81,6 +81,10 @@ static void tapes(void **state)
     assert_null(ct_constant(NULL, square).tape);
     assert_null(ct_scalar(NULL, CT_F64, 1).tape);
     assert_null(ct_leaf_scalar(NULL, CT_F64, 1).tape);
+    assert_null(ct_zeros(device, CT_F64, ct_shape1(-1))); /* a failure of the past, which nobody quotes */
+    ct_constant(tape, NULL);
+    assert_null(strstr(ct_tape_message(tape), ct_message(device)));
+    begin();
     TAPE(ct_leaf(tape, NULL), "ct_leaf: the tensor is NULL");
     TAPE(ct_constant(tape, NULL), "ct_constant: the tensor is NULL");
     TAPE(ct_leaf(tape, whole), "ct_leaf: integers have no gradient");
@@ -99,6 +103,7 @@ static void tapes(void **state)
     assert_status(ct_backward(none), CT_EINVAL, "");
     assert_status(ct_grad(none, none, &A, &bar, 1, CT_GRAD_KEEP), CT_EINVAL, "");
     assert_status(ct_hvp(none, &A, &A, &bar, 1), CT_EINVAL, "");
+    begin();
     ct_var y = ct_sum(A, CT_ALL, false);
 #define AGAIN(call, words) (y = ct_sum(A, CT_ALL, false), TAPE(call, words))
     AGAIN(ct_item(A), "one element");
@@ -106,6 +111,15 @@ static void tapes(void **state)
     AGAIN(ct_grad(y, none, &A, NULL, 1, CT_GRAD_KEEP), "ct_grad: x_bar is NULL");
     AGAIN(ct_grad(y, none, &A, &bar, -1, CT_GRAD_KEEP), "ct_grad: n = -1");
     AGAIN(ct_grad(y, none, &none, &bar, 1, CT_GRAD_KEEP), "ct_grad: x[0] is poisoned");
+    ct_var still; /* no gradient flows into it */
+#define STILL(v, call, words) (still = (v), AGAIN(call, words))
+    STILL(ct_stop_gradient(A), ct_grad(y, none, &still, &bar, 1, CT_GRAD_KEEP),
+          "constant: make it a ct_leaf");
+    STILL(ct_stop_gradient(A), ct_hvp(y, &still, &A, &bar, 1), "is a constant: make it a ct_leaf");
+    STILL(ct_sign(A), ct_grad(y, none, &still, &bar, 1, CT_GRAD_KEEP), "sign, depends on no leaf: make");
+    AGAIN(ct_grad(y, none, &q, &bar, 1, CT_GRAD_KEEP), "integers have no gradient");
+    AGAIN(ct_grad(none, none, &A, &bar, 1, CT_GRAD_KEEP), "ct_grad: y is a poisoned handle");
+    AGAIN(ct_hvp(none, &A, &A, &bar, 1), "ct_hvp: y is a poisoned handle");
     AGAIN(ct_grad(y, none, &A, &bar, 1, (ct_grad_flags)4), "ct_grad: unknown flags 0x4: CT_GRAD_KEEP, ");
     AGAIN(ct_grad(y, A, &A, &bar, 1, CT_GRAD_KEEP), "must be scalar");
     AGAIN(ct_grad(A, none, &A, &bar, 1, CT_GRAD_KEEP), "give ct_grad its cotangent");
@@ -267,6 +281,9 @@ static void values(void **state)
     TAPE(ct_concat(&A, 1, 9), "no dimension 9"), ONE(ct_concat(&A, 0, 0));
     TAPE(ct_sum(A, 9, false), "no dimension 9"), TAPE(ct_mean(A, -3, false), "no dimension -3");
     TAPE(ct_max(A, 2, true), "no dimension 2"), TAPE(ct_logsumexp(A, INT32_MAX, true), "no dimension");
+    TAPE(ct_mse(A, ct_reshape(A, ct_shape1(-1))), "must have one shape: ct_reshape one of them");
+    TAPE(ct_mse(A, ct_scalar(tape, CT_F64, 0)), "must have one shape: ct_broadcast_to the smaller one");
+    TAPE(ct_huber(ct_slice(A, 0, 0, 1, 1), A, 1), "ct_broadcast_to");
     TAPE(ct_softmax(A, 2), "no dimension 2"), TAPE(ct_log_softmax(A, -3), "no dimension -3");
     TAPE(ct_squeeze(A, 7), "7"), TAPE(ct_unsqueeze(A, 9), "9"),
         TAPE(ct_slice(A, 5, 0, 1, 1), "no dimension 5");

@@ -107,9 +107,10 @@ static void term(ct__scan *p, ct__basis *b)
     if (!p->status) b->term[b->count++] = t;
 }
 
-ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d, ct__basis *b,
-                          char message[CT__BASIS_MESSAGE])
+ct_status ct__basis_parse(ct_device *device, const char *text, const ct_column *columns, int64_t d,
+                          ct__basis *b)
 {
+    char message[512];
     ct__scan p = { .columns = columns, .n_columns = d, .text = text, .at = text };
     *b = (ct__basis){ 0 };
     do term(&p, b);
@@ -117,8 +118,9 @@ ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d,
     if (*ct__scan_space(&p))
         ct__scan_fail(&p, CT_EFORMAT, p.at,
                       "expected \"+\", \"*\", \"^\" or the end; a name with blanks or signs is in quotes");
-    if (p.status) ct__scan_message(&p, "mean", message, CT__BASIS_MESSAGE);
-    return p.status;
+    if (!p.status) return CT_OK;
+    ct__scan_message(&p, "mean", message, sizeof message);
+    return ct_device_fail(device, p.status, "%s", message);
 }
 
 /* -- printing -------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include <cotangent/gp/trend.h>
 
-enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
+enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8 };
 
 /* Π_k x_column[k], k < degree, columns ascending: [0, 0, 2] is x0² x2; 1 if there are no factors. */
 typedef struct ct__term {
@@ -21,9 +21,9 @@ typedef struct ct__basis {
  *     factor = "1" | column [ "^" power ]
  * A column is the name of one of columns[0..d), in double quotes unless it consists of letters, digits, "_"
  * and "."; or x0, x1, ..., unless a column has that name. With columns = NULL only x0, x1, ... are known. On
- * CT_EFORMAT `message` has three lines: the reason, the text, and a caret under the place. */
-ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d, ct__basis *b,
-                          char message[CT__BASIS_MESSAGE]);
+ * CT_EFORMAT the message has three lines: the reason, the text, and a caret under the place. */
+ct_status ct__basis_parse(ct_device *device, const char *text, const ct_column *columns, int64_t d,
+                          ct__basis *b);
 /* Text that parses to the same term, or with columns = NULL to the same basis. Size and result as for
  * snprintf. */
 size_t ct__term_print(const ct__term *t, const ct_column *columns, char *text, size_t size);

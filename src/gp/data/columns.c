@@ -65,13 +65,13 @@ static bool copy_column(ct_device *device, const ct_column *from, ct_column *to)
     return whole;
 }
 
-ct_column *ct__columns_copy(ct_device *device, const ct_gp_options *o, int64_t d)
+ct_column *ct__columns_copy(ct_device *device, const ct_column *inputs, int64_t d, const ct_column *output)
 {
     ct_column *copy = ct__gp_alloc(device, (uint64_t)d + 1, sizeof *copy);
     for (int64_t j = 0; j <= d && copy; j++) {
         char name[DEFAULT_NAME] = "y";
         if (j < d) snprintf(name, sizeof name, "x%lld", (long long)j);
-        const ct_column *given = j == d ? o->output : o->inputs ? &o->inputs[j] : NULL;
+        const ct_column *given = j == d ? output : inputs ? &inputs[j] : NULL;
         if (copy_column(device, given ? given : &(ct_column){ .name = name }, &copy[j])) continue;
         ct__columns_free(copy, d + 1);
         copy = NULL;

@@ -178,13 +178,12 @@ static ct_status attempt(ct__mean *mean, const ct__data_rows *rows, const ct_ten
 
 ct_status ct__trend_make(ct__mean *mean, const ct__data_rows *rows, const ct_tensor *y, bool lenient)
 {
-    char message[CT__BASIS_MESSAGE];
     ct__basis basis;
     ct_device *device = ct_tensor_device(y);
     int64_t same = -1;
     mean->trend = NULL;
-    ct_status s = ct__basis_parse(mean->basis, NULL, rows->d, &basis, message);
-    if (s) return ct_device_fail(device, s, "%s", message);
+    ct_status s = ct__basis_parse(device, mean->basis, NULL, rows->d, &basis);
+    if (s) return s;
     if (basis.count >= rows->n && !lenient)
         return ct_device_fail(device, CT_EINVAL,
                               "mean: %d functions for %lld row%s: it needs more rows than functions",
@@ -243,10 +242,9 @@ ct_status ct__trend_standardize(ct__mean *mean, const ct__data_rows *rows, ct__t
 ct_status ct__trend_read(ct__mean *mean, ct_device *device, const char *text, const ct_column *columns,
                          int64_t d)
 {
-    char message[CT__BASIS_MESSAGE];
     ct__basis basis;
-    ct_status s = ct__basis_parse(text, columns, d, &basis, message);
-    if (s) return ct_device_fail(device, s, "%s", message);
+    const ct_status s = ct__basis_parse(device, text, columns, d, &basis);
+    if (s) return s;
     const size_t length = ct__basis_print(&basis, NULL, 0) + 1;
     mean->basis = ct__gp_alloc(device, length, 1);
     if (!mean->basis) return CT_ENOMEM;

@@ -10,12 +10,12 @@ static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 
 /* -- writing --------------------------------------------------------------------------------------------- */
 
-ct_status ct__archive_begin(ct__stream *s)
+ct_status ct__archive_begin(ct__stream *s, ct_device *device, const char *path)
 {
     char first[sizeof magic];
-    s->size = CT__STREAM_BUFFER;
-    s->data = ct__gp_alloc(s->device, s->size, 1);
-    if (!s->data) return CT_ENOMEM;
+    *s = (ct__stream){ .device = device, .size = CT__STREAM_BUFFER };
+    if (path && !(s->to = ct_file_writer_open(device, path))) return ct_last_status(device);
+    if (!(s->data = ct__gp_alloc(device, s->size, 1))) return CT_ENOMEM;
     memcpy(first, magic, sizeof magic);
     ct__stream_bytes(s, first, sizeof first);
     ct__stream_small(s, VERSION, INT32_MAX);

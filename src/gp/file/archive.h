@@ -8,9 +8,9 @@
 
 #include "stream.h"
 
-/* Begins to write to s->to, or nowhere if that is NULL. Ends it: writes the checksum, unless `status` is a
+/* Begins to write to a file, or nowhere if `path` is NULL. Ends it: writes the checksum, unless `status` is a
  * failure, which it returns. */
-ct_status ct__archive_begin(ct__stream *s);
+ct_status ct__archive_begin(ct__stream *s, ct_device *device, const char *path);
 ct_status ct__archive_end(ct__stream *s, ct_status status);
 
 /* Opens a file and reads the name of its first record, "model" or "outputs"; NULL with the reason on the

@@ -7,8 +7,8 @@
 
 ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
 {
-    ct__stream s = { .device = gp->device };
-    ct_status status = ct__archive_begin(&s);
+    ct__stream s;
+    ct_status status = ct__archive_begin(&s, gp->device, NULL);
     if (!status) status = ct__records_write(&s, gp, CT__RECORDS_OF_FIT, "ct_gp_fit");
     *print = ct__stream_crc(&s);
     free(s.data);

@@ -18,9 +18,7 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
     ct__gp_enter(gp);
     ct__stream s = { .device = gp->device };
     ct_status status = bare ? CT_OK : ct__gp_factorise(gp);
-    if (!status && ct_comm_rank(gp->options.comm) == 0 && !(s.to = ct_file_writer_open(gp->device, path)))
-        status = ct_last_status(gp->device);
-    if (!status) status = ct__archive_begin(&s);
+    if (!status) status = ct__archive_begin(&s, gp->device, ct_comm_rank(gp->options.comm) ? NULL : path);
     if (!status) status = ct__records_write(&s, gp, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
     return ct__gp_leave(gp, ct__archive_end(&s, status));
 }

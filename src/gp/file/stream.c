@@ -32,7 +32,6 @@ uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->
 static void empty(ct__stream *s)
 {
     s->crc = ct__stream_crc(s);
-    s->before += s->at;
     s->at = 0;
 }
 

@@ -19,8 +19,8 @@ typedef struct ct__stream {
     ct_file_writer *to;
     ct_file_reader *from;
     uint64_t left;
-    bool broken;          /* the file cannot be read; the device has the message */
-    uint64_t before, crc; /* the bytes that have left `data`, and their CRC-64 */
+    bool broken;  /* the file cannot be read; the device has the message */
+    uint64_t crc; /* of the bytes that have left `data` */
 } ct__stream;
 
 /* Zeroed memory for malloc's free; NULL if the stream is bad or memory ran out. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/data/numbers.h"
 #include "kernel_tree.h"
 
 /* -- calls ----------------------------------------------------------------------------------------------- */
@@ -52,17 +53,12 @@ ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
     const ct_cov_program *p = tape ? usable(k, tape, "kernel_theta") : NULL;
     if (!p) return poisoned(tape);
     ct_device *device = ct_tape_device(tape);
-    double *values = malloc((size_t)p->n_params * sizeof *values + 1);
+    double *values = ct__gp_alloc(device, (uint64_t)p->n_params, sizeof *values);
     for (int32_t i = 0; values && i < p->n_params; i++) values[i] = ct_kernel_param(k, i)->value;
-    ct_tensor *wide = values ? ct_from(device, CT_F64, ct_shape1(p->n_params), values) : NULL;
-    ct_tensor *theta = wide ? ct_tensor_cast(wide, dtype) : NULL;
-    if (!values)
-        ct_tape_fail(tape, CT_ENOMEM, "kernel_theta: no memory for %d parameters", (int)p->n_params);
-    else if (!theta)
-        ct_tape_fail(tape, ct_last_status(device), "kernel_theta: %s", ct_message(device));
+    ct_tensor *theta = ct__gp_tensor(device, dtype, ct_shape1(p->n_params), values);
+    if (!theta) ct_tape_fail(tape, ct_last_status(device), "kernel_theta: %s", ct_message(device));
     ct_var leaf = ct_leaf(tape, theta);
     ct_release(theta);
-    ct_release(wide);
     free(values);
     return leaf;
 }

@@ -33,11 +33,10 @@ ct__graph ct__graph_of(const ct_gp *gp, const double *s, double jitter, bool lea
                     .theta = ct__gp_vector(gp, tape, s, gp->params.n_kernel, leaves),
                     .variance = ct__gp_vector(gp, tape, &jitter, 1, false),
                     .jitter = jitter };
-    const int64_t noises = ct__noise_params(&gp->noise, gp->rows.d);
     if (gp->noise.given && ct__noise_has_variances(&gp->noise))
         g.variance = ct_add(ct_constant(tape, gp->noise.given), g.variance);
-    if (noises) {
-        g.noise = ct__gp_vector(gp, tape, s + gp->params.noise_at, noises, leaves);
+    if (gp->params.n_noise) {
+        g.noise = ct__gp_vector(gp, tape, s + gp->params.noise_at, gp->params.n_noise, leaves);
         g.variance = ct_add(g.variance, ct__noise_learned(&gp->noise, g.noise, g.X));
     }
     if (gp->params.mean_at >= 0) {

@@ -26,12 +26,10 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                              .d = d,
                              .dtype = dtype,
                              .shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->rows.shift),
-                             .column = ct__columns_copy(device, options, d) },
+                             .column = ct__columns_copy(device, options->inputs, d, options->output) },
                    .target = { .transform.kind = options->transform, .scale = 1, .spread = 1 },
                    .noise = { .kind = options->noise,
-                              .column = of_noise ? ct__columns_copy(device,
-                                                                    &(ct_gp_options){ .output = of_noise }, 0)
-                                                 : NULL },
+                              .column = of_noise ? ct__columns_copy(device, NULL, 0, of_noise) : NULL },
                    .mean.kind = options->mean,
                    .params = { .noise_at = -1, .mean_at = -1 } };
     gp->options.noise_variances = gp->options.noise_levels = NULL;

@@ -44,12 +44,6 @@ static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
 static inline int64_t ct__gp_rows(const ct_gp *gp) { return gp->one_output ? gp->one_output->n : gp->rows.n; }
 static inline int64_t ct__gp_cols(const ct_gp *gp) { return gp->rows.d - (gp->one_output != NULL); }
 
-static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
-{
-    const int64_t at = gp->params.noise_at;
-    return at >= 0 && i >= at && i < at + ct__noise_params(&gp->noise, gp->rows.d);
-}
-
 /* An empty model with device, tape, kernel, extents, options and columns, and room for units. Takes ownership
  * of the kernel. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,

@@ -4,10 +4,15 @@
 
 #include "gp/kernel/kernel_tree.h"
 
+static bool is_noise(const ct_gp *gp, int64_t i)
+{
+    return i >= gp->params.n_kernel && i < gp->params.n_kernel + gp->params.n_noise;
+}
+
 /* Whether parameter i belongs to the log of the noise. */
 static bool of_log_noise(const ct_gp *gp, int64_t i)
 {
-    return gp->noise.kind == CT_NOISE_LOG_LINEAR && ct__gp_is_noise(gp, i);
+    return gp->noise.kind == CT_NOISE_LOG_LINEAR && is_noise(gp, i);
 }
 
 bool ct__gp_positive(const ct_gp *gp, int64_t i) { return !gp->params.param[i].any_sign; }
@@ -101,7 +106,7 @@ static ct_prior first_prior(const ct_gp *gp, int64_t i)
     if (of_log_noise(gp, i))
         return (ct_prior){ CT_PRIOR_NORMAL, start_value(gp, i),
                            i == gp->params.noise_at ? 3 : typical(gp, i) };
-    if (ct__gp_is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS)
+    if (is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
     return p->prior;
 }
@@ -133,7 +138,7 @@ static void any_limits(const ct_gp *gp, int64_t i, double *least, double *most)
 static void positive_limits(const ct_gp *gp, int64_t i, double *least, double *most)
 {
     const ct_param *p = &gp->params.param[i];
-    const bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
+    const bool noise = is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
     const double lower = !noise                     ? (variance ? 1e-6 : 1e-4)
                          : gp->rows.dtype == CT_F32 ? 1e-5
                          : p->prior.kind            ? 1e-8 /* the prior keeps it away from there */
@@ -156,5 +161,5 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)
 {
     if (!ct__gp_positive(gp, i) && i >= gp->params.n_kernel) return 0.3;
-    return ct__gp_is_noise(gp, i) ? 1.5 : 1;
+    return is_noise(gp, i) ? 1.5 : 1;
 }

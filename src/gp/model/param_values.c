@@ -16,6 +16,7 @@ ct_status ct__gp_list_params(ct_gp *gp)
     ct__params *p = &gp->params;
     *p = (ct__params){ .count = count,
                        .n_kernel = kernel,
+                       .n_noise = noise,
                        .noise_at = noise ? kernel : -1,
                        .mean_at = mean ? kernel + noise : -1,
                        .param = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *p->param),

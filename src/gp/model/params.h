@@ -9,9 +9,10 @@
 #include <cotangent/gp/kernel.h>
 
 typedef struct ct__params {
-    int64_t count, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
-    ct_param *param;                            /* [count] */
-    double *s;                                  /* [count] */
+    int64_t count, n_kernel, n_noise;
+    int64_t noise_at, mean_at; /* -1 without such a parameter */
+    ct_param *param;           /* [count] */
+    double *s;                 /* [count] */
 } ct__params;
 
 #endif

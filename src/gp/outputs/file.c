@@ -35,10 +35,7 @@ static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, cons
     ct_status status = CT_OK;
     ct__stream_name(s, "outputs");
     head(s, &o->kind, &o->p);
-    for (int64_t j = 0; j < o->p; j++) {
-        double none = 0, one = 1;
-        output(s, &o->column[j], o->whole ? &o->shift[j] : &none, o->whole ? &o->scale[j] : &one);
-    }
+    for (int64_t j = 0; j < o->p; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
     for (int64_t j = 0; j < count && !status; j++) status = ct__records_write(s, model[j], which, path);
     return status;
 }
@@ -54,8 +51,7 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct__stream s = { .device = o->device };
     ct_status status = CT_OK;
     for (int64_t j = 0; j < count && !bare && !status; j++) status = ct__gp_factorise(model[j]);
-    if (!status && !(s.to = ct_file_writer_open(o->device, path))) status = ct_last_status(o->device);
-    if (!status) status = ct__archive_begin(&s);
+    if (!status) status = ct__archive_begin(&s, o->device, path);
     if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
     return ct__archive_end(&s, status);
 }

@@ -66,7 +66,8 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     ct_gp_options model = options->model;
     const char *levels[CT_OUTPUTS_MOST];
     ct_tensor *rows[3] = { NULL };
-    ct_column *columns = ct__columns_copy(o->device, &model, o->d), /* the output's column is the last */
+    ct_column *columns =
+                  ct__columns_copy(o->device, model.inputs, o->d, NULL), /* the output's column is the last */
         *own = columns ? ct__gp_alloc(o->device, (uint64_t)o->d + 1, sizeof *own) : NULL;
     ct_status s = own ? ct__joint_rows(o, a, X, ct_tensor_dtype(X), rows) : CT_ENOMEM;
     for (int64_t j = 0; j < o->p; j++) levels[j] = o->column[j].name;

@@ -16,7 +16,7 @@
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
-/* Copies of the columns, or numbered ones. ct__columns_copy takes the last one as a model's output. */
+/* Copies of the columns, or numbered ones. */
 static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *columns)
 {
     ct_column own[CT_OUTPUTS_MOST];
@@ -25,7 +25,7 @@ static ct_column *copy_columns(ct_device *device, int64_t p, const ct_column *co
         snprintf(name[j], sizeof name[j], "y%lld", (long long)j);
         own[j] = columns ? columns[j] : (ct_column){ .name = name[j] };
     }
-    return ct__columns_copy(device, &(ct_gp_options){ .inputs = own, .output = own + p - 1 }, p - 1);
+    return ct__columns_copy(device, own, p - 1, &own[p - 1]);
 }
 
 ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p, int64_t d,
@@ -34,6 +34,7 @@ ct_outputs *ct__outputs_blank(ct_device *device, ct_outputs_kind kind, int64_t p
     ct_outputs *o = ct__gp_alloc(device, 1, sizeof *o);
     if (!o) return NULL;
     *o = (ct_outputs){ .device = device, .kind = kind, .p = p, .d = d };
+    for (int64_t j = 0; j < p; j++) o->scale[j] = 1;
     o->column = copy_columns(device, p, columns);
     if (o->column) return o;
     ct_outputs_free(o);
@@ -150,8 +151,7 @@ static ct_status take_column(const ct_outputs *o, ct_gp *gp, int64_t j)
 /* Turns gp, a copy of the whole, into the model of output j. */
 static ct_status extract(const ct_outputs *o, ct_gp *gp, int64_t j)
 {
-    const ct_gp_options named = { .inputs = gp->rows.column, .output = &o->column[j] };
-    ct_column *columns = ct__columns_copy(o->device, &named, gp->rows.d);
+    ct_column *columns = ct__columns_copy(o->device, gp->rows.column, gp->rows.d, &o->column[j]);
     if (!columns) return CT_ENOMEM;
     ct__columns_free(gp->rows.column, gp->rows.d + 1);
     gp->rows.column = columns;

@@ -9,9 +9,10 @@
 struct ct_outputs {
     ct_device *device;
     ct_outputs_kind kind;
-    int64_t p, d;                                          /* d: columns of X */
-    ct_column *column;                                     /* [p], owned */
-    double shift[CT_OUTPUTS_MOST], scale[CT_OUTPUTS_MOST]; /* of the whole's: output = shift + scale s */
+    int64_t p, d;      /* d: columns of X */
+    ct_column *column; /* [p], owned */
+    double shift[CT_OUTPUTS_MOST],
+        scale[CT_OUTPUTS_MOST];    /* output = shift + scale s of the whole; else 0, 1 */
     ct_gp *whole;                  /* the model of all outputs; NULL for CT_OUTPUTS_EACH */
     ct_gp *model[CT_OUTPUTS_MOST]; /* owned; with a whole NULL until requested */
     const ct_tensor *of;           /* the whole's factor from which these were made */

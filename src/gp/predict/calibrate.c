@@ -47,7 +47,7 @@ static bool find_powers(const ct_gp *gp, int32_t i, double *power)
 static bool noise_able(const ct_gp *gp, double *power)
 {
     const ct_gp_noise kind = gp->noise.kind;
-    const int64_t count = kind == CT_NOISE_LOG_LINEAR ? 1 : ct__noise_params(&gp->noise, gp->rows.d);
+    const int64_t count = kind == CT_NOISE_LOG_LINEAR ? 1 : gp->params.n_noise;
     if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
     for (int64_t i = gp->params.noise_at; i < gp->params.noise_at + count; i++) {
         if (gp->params.param[i].fixed) return false;

@@ -40,7 +40,7 @@ ct_var ct__noise_on(const ct_gp *gp, ct_var at)
 {
     double average = 0;
     if (differs_by_point(gp)) {
-        ct_var s = ct__gp_vector(gp, at.tape, gp->params.s + gp->params.noise_at, 1 + gp->rows.d, false);
+        ct_var s = ct__gp_vector(gp, at.tape, gp->params.s + gp->params.noise_at, gp->params.n_noise, false);
         return ct_scale(ct__noise_learned(&gp->noise, s, at), gp->target.scale * gp->target.scale);
     }
     if (average_of(gp, &average))

@@ -24,14 +24,6 @@
 
 enum { FIRST_ROWS = 100 };
 
-typedef struct place {
-    const char *at;
-    int64_t line;
-} place;
-
-static place place_of(const ct__csv *r) { return (place){ r->at, r->line }; }
-static void go_to(ct__csv *r, place p) { r->at = p.at, r->line = p.line; }
-
 /* -- the separator --------------------------------------------------------------------------------------- */
 
 typedef struct look {
@@ -67,12 +59,12 @@ static ct_status look_at_row(ct__csv *r, look *l)
 /* Reads the first rows with `separator`. */
 static ct_status look_with(ct__csv *r, char separator, look *l)
 {
-    const place start = place_of(r);
+    const ct__place start = ct__csv_place(r);
     ct_status s = CT_OK;
     *l = (look){ .separator = separator, .even = true };
     r->dialect.separator = separator;
     while (l->rows < FIRST_ROWS && !s && ct__csv_find_row(r)) s = look_at_row(r, l);
-    go_to(r, start);
+    ct__csv_go_to(r, start);
     l->even = l->even && l->rows && !s;
     return s == CT_EFORMAT ? CT_OK : s;
 }
@@ -133,7 +125,7 @@ static int proven_by(const ct__field *f)
 
 static ct_status find_decimal(ct__csv *r)
 {
-    const place start = place_of(r);
+    const ct__place start = ct__csv_place(r);
     proof p[PROOFS] = { 0 };
     r->dialect.decimal = '.';
     if (r->dialect.separator == ',' || !memchr(r->at, ',', (size_t)(r->end - r->at))) return CT_OK;
@@ -149,7 +141,7 @@ static ct_status find_decimal(ct__csv *r)
             ct_show_text(f.text, f.size, p[k].text);
         } while (!f.last);
     }
-    go_to(r, start);
+    ct__csv_go_to(r, start);
     if (p[POINT].line && p[COMMA].line)
         return ct_device_fail(
             r->device, CT_EFORMAT,

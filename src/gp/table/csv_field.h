@@ -29,6 +29,15 @@ typedef struct ct__field {
     bool quoted;
 } ct__field;
 
+/* A place in the text, to which one can go back. */
+typedef struct ct__place {
+    const char *at;
+    int64_t line;
+} ct__place;
+
+static inline ct__place ct__csv_place(const ct__csv *r) { return (ct__place){ r->at, r->line }; }
+static inline void ct__csv_go_to(ct__csv *r, ct__place p) { r->at = p.at, r->line = p.line; }
+
 /* Reads the next field of a row. Its text is a slice of the input, or is in the scratch until the next
  * field. */
 ct_status ct__csv_field(ct__csv *r, ct__field *f);

@@ -32,7 +32,7 @@ static ct_status find_content(ct__csv *r, content *c)
 static ct_status pass_remarks(ct__csv *r)
 {
     ct__csv_pass_empty(r);
-    const ct__csv start = *r;
+    const ct__place start = ct__csv_place(r);
     while (ct__csv_is_remark(r)) {
         ct__csv_pass_line(r);
         ct__csv_pass_empty(r);
@@ -42,8 +42,7 @@ static ct_status pass_remarks(ct__csv *r)
     content c = { 0 };
     ct_status s = row == start.at ? CT_OK : find_content(r, &c);
     if (s == CT_ENOMEM) return s;
-    r->at = start.at;
-    r->line = start.line;
+    ct__csv_go_to(r, start);
     while (r->at < row && !(c.numbers && ct__csv_count(r) == c.fields)) {
         ct__csv_pass_line(r);
         ct__csv_pass_empty(r);
@@ -122,8 +121,7 @@ ct_status ct__csv_find_header(ct__csv *r, ct_table *t, int asked)
 {
     ct_status s = pass_remarks(r);
     if (s) return s;
-    const char *at = r->at;
-    const int64_t line = r->line;
+    const ct__place start = ct__csv_place(r);
     pair p = { .quoted = true, .bare = true, .progression = true };
     ct__csv below = *r;
     ct__field f;
@@ -137,12 +135,11 @@ ct_status ct__csv_find_header(ct__csv *r, ct_table *t, int asked)
     if (!s) p.second = ct__csv_find_row(&below);
     if (!s) s = look_at_rows(r, &below, t, &p);
     free(below.scratch);
-    r->at = at;
-    r->line = line;
+    ct__csv_go_to(r, start);
     t->header = asked ? asked > 0 : p.text;
     if (!s && !asked && !p.text && may_be_names(&p))
         ct__csv_note(
             t, "line %lld may be a header of numbers, and is read as a row: state the header, yes or no",
-            (long long)line);
+            (long long)start.line);
     return s;
 }

@@ -38,8 +38,7 @@ static ct_status each_cell(reading *g, visit_fn *visit)
 {
     const ct_table *t = g->t;
     ct__csv *r = g->r;
-    const char *start = r->at;
-    const int64_t line = r->line;
+    const ct__place start = ct__csv_place(r);
     ct_status s = CT_OK;
     for (int64_t row = 0; row < t->rows && !s; row++) {
         ct__field f;
@@ -52,8 +51,7 @@ static ct_status each_cell(reading *g, visit_fn *visit)
             col++;
         } while (!s && !f.last);
     }
-    r->at = start;
-    r->line = line;
+    ct__csv_go_to(r, start);
     return s;
 }
 

@@ -241,11 +241,9 @@ ct_status ct__csv_rows(reader *r, ct_table *t)
     const int64_t first_line = r->line;
     if (!s) s = name_columns(r, t);
     if (!s) mark_text(r, t);
-    const char *rows = r->at;
-    const int64_t line = r->line;
+    const ct__place rows = ct__csv_place(r);
     if (!s) s = read_rows(r, t, first_line);
-    r->at = rows;
-    r->line = line;
+    ct__csv_go_to(r, rows);
     if (!s) s = ct__csv_kinds(r, t);
     if (s) return s;
     note_dialect(r, t, given);

@@ -4,6 +4,12 @@
 
 #include <cotangent/op.h>
 
+/* A copy of input i at the end of the tape, through which a gradient flows: to the input itself if the sweep
+ * is recorded (transposed.c). */
+ct_var ct__near(ct_vjp *g, int i);
+/* Adds a value with its cotangent to n such pairs of different values, for ct__pull_back. Returns their new
+ * number. */
+int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar);
 /* The forward rule of an op that has none of its own (transposed.c). */
 void ct__jvp_transposed(ct_vjp *g);
 

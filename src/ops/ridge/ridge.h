@@ -37,8 +37,12 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R);
 /* The smallest estimated reciprocal condition in a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, ct_view T);
 /* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
- * and makes their first element NaN. Does not wait for the device. */
+ * and makes them NaN. Does not wait for the device. */
 void ct__ridge_flag(ct_call *c, ct_view L, double least);
+/* G = L Lᵀ in place, as ct_prim_potrf, and flags a G that is singular to working precision. L̃ of the scaled
+ * E G E with a diagonal of 1 is computed and judged, and L = E⁻¹ L̃. So the scale of a column of B and D does
+ * not matter; and no pivot alone is judged, because an ill-conditioned leading block makes it too large. */
+void ct__ridge_potrf(ct_call *c, ct_view G);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L);
 
 /* Pᵀ (batch, r, n), contiguous. */

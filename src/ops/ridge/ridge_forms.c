@@ -92,7 +92,7 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
         ct_prim_syrk(c, 1, ct_view_transpose(s->D), 0, L);
     }
     ct_prim_syrk(c, 1, ct_view_transpose(C), 1, L);
-    ct_prim_potrf(c, L);
+    ct__ridge_potrf(c, L);
 }
 
 /* Whether the solves with L lose so many digits that refinement pays. (max_i L_ii / min_i L_ii)², over all
@@ -208,28 +208,6 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt
 }
 
 /* -- push-through ---------------------------------------------------------------------------------------- */
-
-double ct__ridge_rcond(ct_call *c, ct_view T)
-{
-    if (!ct_is_view(T)) return 0;
-    ct_view rcond = ct_scratch(c, T.dtype, ct__matrix_shape(ct_view_shape(T), 1, 1));
-    ct_view worst = ct_scratch(c, T.dtype, ct_shape0());
-    if (ct_view_count(rcond) == 0) return 0;
-    ct_prim_tri_rcond(c, T, rcond);
-    ct_prim_map1(c, CT_MAP_neg, NULL, rcond, rcond);
-    ct_prim_reduce(c, CT_REDUCE_MAX, rcond, worst);
-    return -ct_call_item(c, worst);
-}
-
-void ct__ridge_flag(ct_call *c, ct_view L, double least)
-{
-    if (ct_view_count(L) == 0) return;
-    ct_view rcond = ct_scratch(c, L.dtype, ct__matrix_shape(ct_view_shape(L), 1, 1));
-    ct_prim_tri_rcond(c, ct_view_transpose(L), rcond);
-    ct_prim_map1(c, CT_MAP_shift, (double[2]){ -least }, rcond, rcond);
-    ct_prim_flag(c, CT_POSITIVE, rcond, "leading minor %lld", "is not positive to working precision",
-                 ct_view_block(L, 0, 1, 0, 1));
-}
 
 void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
 {

@@ -53,7 +53,8 @@ static void push_or_primal(ct_call *c, const ct__ridge *s)
     const double rcond_D = asynchronous ? 1 : ct__ridge_rcond(c, s->R);
     ct_failure *failure = ct__call_failure(c), before = *failure;
     double rcond = 0;
-    if (rcond_D > eps) {
+    const bool pushes = rcond_D > ct__rounding(s->dtype);
+    if (pushes) {
         ct_view L = push_factor(c, s);
         if (asynchronous) {
             ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
@@ -69,7 +70,7 @@ static void push_or_primal(ct_call *c, const ct__ridge *s)
     ct__ridge_primal_factor(c, s, L);
     const double rcond_G = rcond_of_square(c, L, s->n),
                  refined = fmin(rcond_G * rcond_G / eps, sqrt(rcond_G));
-    if (rcond_D > eps && !(fmax(rcond_G, refined) > rcond)) {
+    if (pushes && !(fmax(rcond_G, refined) > rcond)) {
         *failure = pushed;
         return;
     }

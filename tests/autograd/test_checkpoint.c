@@ -1,0 +1,197 @@
+/* Checkpoints: the same values and derivatives as without, in less memory. */
+#include "alloc.h"
+#include "one_tape.h"
+
+#include <cotangent/op.h>
+
+static ct_var leaf(ct_tensor *t)
+{
+    ct_var v = ct_leaf(tape, t);
+    ct_release(t);
+    return v;
+}
+
+static ct_var constant(ct_tensor *t)
+{
+    ct_var v = ct_constant(tape, t);
+    ct_release(t);
+    return v;
+}
+
+/* A step of a rotation with friction: (p, q) -> (p - h sin q, q + h p exp(-c)). */
+static void step(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t;
+    const double h = *(const double *)context;
+    out[0] = ct_sub(in[0], ct_scale(ct_sin(in[1]), h));
+    out[1] = ct_add(in[1], ct_scale(ct_mul(out[0], ct_exp(ct_neg(in[2]))), h));
+}
+
+enum { STEPS = 8 };
+
+static void many_steps(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    ct_var x[3] = { in[0], in[1], in[2] };
+    for (int i = 0; i < STEPS; i++) step(t, x, out, context), x[0] = out[0], x[1] = out[1];
+}
+
+/* The same, each step in a block of its own. */
+static void many_blocks(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t;
+    ct_var x[3] = { in[0], in[1], in[2] };
+    for (int i = 0; i < STEPS; i++) ct_checkpoint(x, 3, x, 2, step, context);
+    out[0] = x[0], out[1] = x[1];
+}
+
+static double h = 0.1;
+
+/* y, its gradient, a Hessian-vector product by both orders of sweeps, in three ways of recording. */
+static void same_derivatives(void **state)
+{
+    (void)state;
+    const ct_var none = { NULL, 0, 0 };
+    double first[10];
+    for (int way = 0; way < 4; way++) {
+        ct_var x[] = { leaf(tensor0(device, 0.4)), leaf(tensor0(device, 1.1)), leaf(tensor0(device, 0.2)) };
+        ct_var v[] = { constant(tensor0(device, 1)), constant(tensor0(device, -2)),
+                       constant(tensor0(device, 3)) };
+        ct_var out[2], g[3], hv[3], dot[3];
+        if (way == 0) many_steps(tape, x, out, &h);
+        if (way == 1) ct_checkpoint(x, 3, out, 2, many_steps, &h);
+        if (way == 2) ct_checkpoint(x, 3, out, 2, many_blocks, &h);
+        if (way == 3) many_blocks(tape, x, out, &h);
+        ct_var y = ct_add(ct_square(out[0]), ct_cos(out[1]));
+        ct_grad(y, none, x, g, 3, CT_GRAD_RECORD);
+        ct_hvp(y, x, v, hv, 3);
+        ct_jvp(g, dot, 3, x, v, 3, CT_GRAD_FREE);
+        assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+        double values[10] = { ct_item(y) };
+        for (int i = 0; i < 3; i++)
+            values[1 + i] = ct_item(g[i]), values[4 + i] = ct_item(hv[i]), values[7 + i] = ct_item(dot[i]);
+        for (int i = 0; i < 10; i++) {
+            if (way == 0)
+                first[i] = values[i];
+            else if (i < 4)
+                assert_true(values[i] == first[i]); /* to the bit */
+            else
+                assert_close(values[i], first[i], 1e-13, 1e-14);
+        }
+        ct_tape_reset(tape);
+    }
+}
+
+static void large_step(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)context;
+    out[0] = in[0];
+    for (int i = 0; i < 32; i++) out[0] = ct_sin(out[0]);
+}
+
+/* 32 blocks of 32 steps hold 64 steps and a few in place of 1024. */
+static void less_memory(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    const uint64_t before = ct_memory(device).bytes_now;
+    ct_var x = leaf(ct_full(device, CT_F64, ct_shape1(N), 0.5)), y = x;
+    for (int i = 0; i < 32; i++) ct_checkpoint(&y, 1, &y, 1, large_step, NULL);
+    assert_ok(ct_backward(ct_sum(y, CT_ALL, false)), ct_tape_message(tape));
+    assert_non_null(ct_cotangent(x));
+    assert_true(ct_memory(device).bytes_peak - before < 80 * N * sizeof(double));
+}
+
+static void captures(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t;
+    out[0] = ct_mul(in[0], *(ct_var *)context);
+}
+
+static void sets_nothing(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)in, (void)out, (void)context;
+}
+
+static void identity(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)context;
+    out[0] = in[0];
+}
+
+static void refused(ct_status s, const char *message, ct_var out)
+{
+    assert_int_not_equal(s, CT_OK);
+    if (!strstr(ct_tape_message(tape), message)) print_error("%s\n", ct_tape_message(tape));
+    assert_non_null(strstr(ct_tape_message(tape), message));
+    assert_int_equal(out.index, UINT32_MAX);
+    ct_tape_reset(tape);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(device, 2)), w = leaf(tensor0(device, 3)), out = x;
+    refused(ct_checkpoint(&x, 1, &out, 1, captures, &w), "reads #1, which is not among its inputs", out);
+    x = leaf(tensor0(device, 2)), w = constant(tensor0(device, 3)), out = x;
+    assert_ok(ct_checkpoint(&x, 1, &out, 1, captures, &w), "a constant");
+    assert_ok(ct_backward(out), ct_tape_message(tape));
+    assert_close(ct_tensor_item(ct_cotangent(x)), 3, 0, 0);
+    refused(ct_checkpoint(&x, 1, &out, 1, sets_nothing, NULL), "has not set output 0", out);
+    x = leaf(tensor0(device, 2));
+    refused(ct_checkpoint(&x, 1, &out, 1, NULL, NULL), "f is NULL", out);
+    x = leaf(tensor0(device, 2));
+    refused(ct_checkpoint(&x, 65, &out, 1, identity, NULL), "65 inputs and 1 outputs, of at most 64 and 6",
+            out);
+    assert_int_equal(ct_checkpoint(NULL, 1, &out, 1, identity, NULL), CT_EINVAL);
+    ct_var nothing = { NULL, 0, 0 };
+    assert_int_equal(ct_checkpoint(&nothing, 1, &out, 1, identity, NULL), CT_EINVAL);
+}
+
+/* An output may be an input; without a gradient the outputs are constants. */
+static void plain_outputs(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(device, 2)), c = constant(tensor0(device, 5)), y;
+    assert_ok(ct_checkpoint(&x, 1, &y, 1, identity, NULL), ct_tape_message(tape));
+    assert_ok(ct_backward(ct_square(y)), ct_tape_message(tape));
+    assert_close(ct_tensor_item(ct_cotangent(x)), 4, 0, 0);
+    assert_ok(ct_checkpoint(&c, 1, &y, 1, identity, NULL), ct_tape_message(tape));
+    assert_false(ct_var_needs_grad(y));
+    ct_no_grad_begin(tape);
+    ct_checkpoint(&x, 1, &y, 1, identity, NULL);
+    ct_no_grad_end(tape);
+    assert_false(ct_var_needs_grad(y));
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    bool refused = true;
+    for (int64_t k = 1; refused; k++) {
+        alloc_fail_at(k);
+        ct_device *d = ct_device_open(check_device());
+        ct_tape *t = ct_tape_new(d);
+        ct_tensor *a = ct_full(d, CT_F64, ct_shape2(2, 2), 0.5);
+        ct_var x[] = { ct_leaf(t, a), ct_leaf(t, a), ct_leaf(t, a) }, y[2];
+        ct_status s = ct_checkpoint(x, 3, y, 2, many_blocks, &h);
+        if (!s) s = ct_backward(ct_sum(ct_add(y[0], y[1]), CT_ALL, false));
+        refused = alloc_refused();
+        if (s) assert_true(refused);
+        ct_release(a);
+        ct_tape_free(t);
+        ct_device_close(d);
+        assert_int_equal(alloc_live(), 0);
+        alloc_unwatch();
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_tape, close_tape)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(same_derivatives),          TEST(less_memory), TEST(refusals), TEST(plain_outputs),
+        TEST(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
