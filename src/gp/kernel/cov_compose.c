@@ -70,7 +70,7 @@ static ct_var column_part(const request *q, const ct_cov_node *n, ct_var x, ct_v
 static ct_var sum_of_columns(const request *q, const ct_cov_node *n, ct_var Z)
 {
     const int32_t *dims = ct_cov_dims(q->program) + n->dims;
-    ct_var s = { NULL, 0, 0 };
+    ct_var s = ct_none();
     for (int32_t k = 0; k < n->n_dims; k++) {
         ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, -1, dims[k], dims[k] + 1, 1),
                part = column_part(q, n, x, ct_t(z), parameter(q, n->lengthscale + (n->ard ? k : 0)));
@@ -154,7 +154,7 @@ static ct_var profile_at(const request *q, const ct_cov_node *n, ct_var s)
 {
     const int degree = n->degree;
     const bool root = n->geometry == CT_DISTANCE;
-    const ct_var none = { NULL, 0, 0 }, a = n->extra < 0 ? none : parameter(q, n->extra);
+    const ct_var none = ct_none(), a = n->extra < 0 ? none : parameter(q, n->extra);
     const ct_var some = root ? ct_less(number(q, 0), s) : none;
     const ct_var r1 = root ? ct_sqrt(ct_where(some, s, number(q, 1))) : none,
                  r = root ? ct_mul(some, r1) : none;

@@ -10,31 +10,36 @@ typedef struct steps {
 } steps;
 enum { A, B, Y };
 
-/* `width` columns, at most SIDE; callers pass 1 or SIDE as a constant where they can. */
-#define COLUMNS(T)                                                                               \
-    static inline void columns_##T(const steps *s, int64_t width, const T *a, const T *b, T *y)  \
-    {                                                                                            \
-        double state[SIDE];                                                                      \
-        for (int64_t j = 0; j < width; j++) {                                                    \
-            y[j * s->across[Y]] = b[j * s->across[B]];                                           \
-            state[j] = (double)b[j * s->across[B]];                                              \
-        }                                                                                        \
-        for (int64_t k = 1; k < s->n; k++, a += s->down[A]) {                                    \
-            b += s->down[B], y += s->down[Y];                                                    \
-            for (int64_t j = 0; j < width; j++) {                                                \
-                state[j] = (double)a[j * s->across[A]] * state[j] + (double)b[j * s->across[B]]; \
-                y[j * s->across[Y]] = (T)state[j];                                               \
-            }                                                                                    \
-        }                                                                                        \
-    }                                                                                            \
-    static void any_##T(const steps *s, int64_t width, const void *a, const void *b, void *y)    \
-    {                                                                                            \
-        if (width == 1)                                                                          \
-            columns_##T(s, 1, a, b, y);                                                          \
-        else if (width == SIDE)                                                                  \
-            columns_##T(s, SIDE, a, b, y);                                                       \
-        else                                                                                     \
-            columns_##T(s, width, a, b, y);                                                      \
+/* `width` columns, at most SIDE. `sums`: all factors are 1, and are left out of the chain of operations. */
+#define COLUMNS(T)                                                                                         \
+    static inline void columns_##T(const steps *s, bool sums, int64_t width, const T *a, const T *b, T *y) \
+    {                                                                                                      \
+        double state[SIDE];                                                                                \
+        for (int64_t j = 0; j < width; j++) {                                                              \
+            y[j * s->across[Y]] = b[j * s->across[B]];                                                     \
+            state[j] = (double)b[j * s->across[B]];                                                        \
+        }                                                                                                  \
+        for (int64_t k = 1; k < s->n; k++, a += s->down[A]) {                                              \
+            b += s->down[B], y += s->down[Y];                                                              \
+            for (int64_t j = 0; j < width; j++) {                                                          \
+                if (!sums) state[j] *= (double)a[j * s->across[A]];                                        \
+                state[j] += (double)b[j * s->across[B]];                                                   \
+                y[j * s->across[Y]] = (T)state[j];                                                         \
+            }                                                                                              \
+        }                                                                                                  \
+    }                                                                                                      \
+    /* With the common widths as constants. */                                                             \
+    static void any_##T(const steps *s, int64_t width, const void *a, const void *b, void *y)              \
+    {                                                                                                      \
+        const bool sums = s->n > 1 && !s->down[A] && !s->across[A] && *(const T *)a == 1;                  \
+        if (width == 1 && sums)                                                                            \
+            columns_##T(s, true, 1, a, b, y);                                                              \
+        else if (width == 1)                                                                               \
+            columns_##T(s, false, 1, a, b, y);                                                             \
+        else if (width == SIDE)                                                                            \
+            columns_##T(s, sums, SIDE, a, b, y);                                                           \
+        else                                                                                               \
+            columns_##T(s, sums, width, a, b, y);                                                          \
     }
 COLUMNS(double)
 COLUMNS(float)
@@ -55,7 +60,7 @@ ct_status ct__cpu_recurrence(ct_device *dev, bool reverse, const ct_view *a, con
     steps s = { .n = n };
     for (int k = A; k <= Y; k++) {
         s.down[k] = reverse ? -v[k]->stride[d - 2] : v[k]->stride[d - 2];
-        s.across[k] = v[k]->stride[d - 1];
+        s.across[k] = m > 1 ? v[k]->stride[d - 1] : 0;
     }
     const int64_t units = count / n / m * per;
     const int team = count > dev->tuning->grain ? ct__team(dev, dev->threads) : 1;
