@@ -186,7 +186,7 @@ static void refuse(ct_call *c, int which)
     case 27: ct_prim_triangle(c, square, false, 0, out); break;
     case 28: ct_prim_map1(c, CT_MAP1_COUNT, NULL, a, out); break;
     case 29: ct_prim_map2(c, (ct_map2)-1, a, a, out); break;
-    case 30: ct_prim_reduce(c, (ct_reduction)3, a, ct_view_block(out, 0, 1, 0, 1)); break;
+    case 30: ct_prim_reduce(c, CT_REDUCE_COUNT, a, ct_view_block(out, 0, 1, 0, 1)); break;
     case 31: ct_prim_flag(c, (ct_domain)3, a, "x", "is not", none); break;
     case 32: ct_more_out(c, 0, CT_F64, ct_shape0()); break;
     case 33: assert_false(ct_require(c, false, CT_OK, "a refusal") || ct_call_ok(c)); break;
@@ -229,7 +229,7 @@ static void every_mistake_has_words(void **state)
         "a triangle keeps the shape of its matrix",
         "there is no function",
         "there is no function",
-        "there is no function 3",
+        "there is no function 7",
         "needs a domain",
         "a scope declares no outputs",
         "a refusal",
