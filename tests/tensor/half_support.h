@@ -48,7 +48,14 @@ static inline void rescale(ct_tensor *t, double scale)
         x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
 }
 
-static inline bool has_amx(void) { return ct__has_amx() && ct__ask_for_amx(); }
+static inline bool has_amx(void)
+{
+    const bool has = ct__has_amx() && ct__ask_for_amx();
+#ifdef CT_TEST_SIMULATED_IMMINTRIN_H
+    assert_true(has); /* the simulated CPU has it, else these tests show nothing */
+#endif
+    return has;
+}
 
 /* A device with AMX if the CPU has it; a simulated one (simulated/) has it beside any instruction set. */
 static inline ct_device *open_with_amx(int threads)
