@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""coverage_table.py BUILD: the lines and branches of src that the tests of BUILD reached, a row for each folder.
-Writes BUILD/coverage.csv, with a row for each file, and BUILD/missed.txt, with the lines that no test reached.
+"""coverage_table.py BUILD: the lines and branches of src that the tests of BUILD reached, a row for each
+folder. Writes BUILD/coverage.csv, with a row for each file, and BUILD/missed.txt, with the lines that no test
+reached.
 
 A line or branch counts once for all copies: a file of kernels is compiled for each type and instruction set.
 """
