@@ -469,6 +469,28 @@ static void a_world_of_one(void **state)
     ct_comm_free(NULL);
 }
 
+static void silent(void *context, const int *ranks, int n) { (void)context, (void)ranks, (void)n; }
+
+/* A launcher without the module for MPI, or with one that does not start: every call has the reason. */
+static void a_world_that_does_not_start(void **state)
+{
+    (void)state;
+    setenv("PMI_SIZE", "2", 1);
+    ct_comm *world = ct_comm_world();
+    unsetenv("PMI_SIZE");
+    const ct_status s = ct_comm_status(world);
+    double number = 3;
+    assert_true(s == CT_EUNSUPPORTED || s == CT_EIO);
+    assert_non_null(strstr(ct_comm_message(world), "MPI"));
+    assert_int_equal(ct_comm_share(world, &number, sizeof number), s);
+    assert_int_equal(ct_comm_leave(world, CT_OK, ""), s);
+    assert_int_equal(ct_comm_watch(world, 1, silent, NULL), s);
+    assert_int_equal(ct_comm_watch(world, 0, silent, NULL), CT_EINVAL);
+    assert_int_equal(ct_comm_watch(NULL, 1, silent, NULL), CT_EINVAL);
+    assert_int_equal(ct_comm_leave(NULL, CT_OK, ""), CT_EINVAL);
+    ct_comm_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +504,7 @@ int main(void)
         cmocka_unit_test(lost_contact),
         cmocka_unit_test(sharing),
         cmocka_unit_test(a_world_of_one),
+        cmocka_unit_test(a_world_that_does_not_start),
     };
     return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
 }
