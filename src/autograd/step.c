@@ -6,6 +6,7 @@
 #include <cotangent/step.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -22,11 +23,16 @@ struct ct_step {
     char description[64];
 };
 
-/* The first failure, as the device's message. */
+/* The first failure, as the device's message. If a call of the step has failed on the device, and its result,
+ * NULL, then failed the tape, both are told. */
 static ct_status outcome(ct_step *step, ct_status status)
 {
     ct_device *dev = step->device;
     const ct_tape *tape = step->tape;
+    char why[sizeof dev->message];
+    snprintf(why, sizeof why, "%s", dev->message);
+    if (tape->status && why[0] && !strstr(tape->message, why))
+        return ct__fail(dev, tape->status, "%.400s: %.400s", tape->message, why);
     if (tape->status || (status && tape->message[0]))
         return ct__fail(dev, tape->status ? tape->status : status, "%s", tape->message);
     if (dev->in_step == CT__STEP_REFUSED) return dev->last_status;
@@ -39,6 +45,9 @@ static ct_status outcome(ct_step *step, ct_status status)
 static ct_status call(ct_step *step)
 {
     ct_device *dev = step->device;
+    char before[sizeof dev->message];
+    snprintf(before, sizeof before, "%s", dev->message);
+    dev->message[0] = '\0'; /* what stands there afterwards is of this step */
     dev->in_step = CT__IN_STEP;
     dev->step_pool = step->pool;
     ct__tape_forget(step->tape);
@@ -46,6 +55,7 @@ static ct_status call(ct_step *step)
     s = outcome(step, s);
     dev->step_pool = NULL;
     dev->in_step = CT__NO_STEP;
+    if (!dev->message[0]) snprintf(dev->message, sizeof dev->message, "%s", before);
     return s;
 }
 

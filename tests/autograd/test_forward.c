@@ -160,7 +160,8 @@ static void a_failed_factor(void **state)
 {
     (void)state;
     ct_var A = leaf(tensor2(device, 2, 2, 1, 2, 2, 1)), L = ct_cholesky(A), dot, A_dot = A;
-    assert_int_equal(ct_jvp(&L, &dot, 1, &A, &A_dot, 1, CT_GRAD_FREE), CT_ENUMERIC);
+    ct_jvp(&L, &dot, 1, &A, &A_dot, 1, CT_GRAD_FREE); /* an asynchronous device does not know yet */
+    assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
     assert_true(isnan(ct_item(ct_sum(dot, CT_ALL, false))));
 }
 

@@ -170,7 +170,7 @@ that 'with a model' "$ctgp" info silent.ctgp
 that 'a stopped process is named once' test "$(grep -c 'silent for' err)" -eq 1
 
 # Open MPI passes SIGTERM on after this time, and kills after twice the time. mpirun's own exit status is 1.
-OMPI_MCA_odls_base_sigkill_timeout=5
+OMPI_MCA_odls_base_sigkill_timeout=15
 export OMPI_MCA_odls_base_sigkill_timeout
 begin ended.ctgp "$@"
 kill -TERM $started
