@@ -38,7 +38,7 @@ static ct_shape shape(ct_call *c)
 static ct_view as_rows(ct_view v, int dim)
 {
     int order[CT_MAX_DIMS], n = 0;
-    if (v.ndim == 1) return ct_view_unsqueeze(v, -1);
+    if (v.ndim < 2) return ct_view_unsqueeze(v, -1); /* or no view, if memory is exhausted */
     for (int d = 0; d < v.ndim; d++)
         if (d != dim) order[n++] = d;
     order[n] = order[n - 1];
