@@ -142,6 +142,7 @@ that 'and there is no model' test ! -e large.ctgp
 begin() {
     model=$1
     shift
+    : >err # else the loop may read the lines of an earlier fit
     "$@" -n 3 "$ctgp" fit t.csv --target y --model "$model" --kernel 'scale * rbf' --verbose \
         --restarts 1000 >out 2>err &
     started=$!
@@ -169,10 +170,13 @@ that 'which says so' grep -q '^ctgp: stopped; the best model so far is kept$' er
 that 'with a model' "$ctgp" info silent.ctgp
 that 'a stopped process is named once' test "$(grep -c 'silent for' err)" -eq 1
 
-# Open MPI passes SIGTERM on after this time, and kills after twice the time. mpirun's own exit status is 1.
-OMPI_MCA_odls_base_sigkill_timeout=15
+# Open MPI passes SIGTERM on after this time, and kills after twice the time. Meanwhile mpirun reads nothing,
+# so a fit that prints much would wait for it. mpirun's own exit status is 1.
+OMPI_MCA_odls_base_sigkill_timeout=5
 export OMPI_MCA_odls_base_sigkill_timeout
-begin ended.ctgp "$@"
+"$@" -n 3 "$ctgp" fit t.csv --target y --model ended.ctgp --kernel 'scale * rbf' --restarts 1000 >out 2>err &
+started=$!
+sleep 3
 kill -TERM $started
 wait $started
 that 'SIGTERM to mpirun keeps the model' "$ctgp" info ended.ctgp
