@@ -4,6 +4,7 @@
 #define CT_AUTOGRAD_RULE_H
 
 #include "internal.h"
+#include "trace.h"
 
 typedef struct ct__sweep {
     ct_tape *tape;
@@ -68,7 +69,30 @@ bool ct__sweep_open(ct__sweep *s);
 void ct__sweep_close(ct__sweep *s);
 /* Runs a rule of the call whose output 0 is node i. Unless the sweep is recorded, the tape then forgets what
  * the rule pushed. */
-void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *));
+static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *))
+{
+    ct_tape *tape = s->tape;
+    const ct_node *node = &tape->node[i];
+    if (!ct__values_stand(tape, i)) return;
+    ct_vjp g;
+    g.s = s;
+    g.tape = tape;
+    g.index = i;
+    for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
+    const int64_t outer = tape->backward_of;
+    const int no_grad = tape->no_grad;
+    uint32_t n = tape->n;
+    ct_arena mark = tape->arena;
+    tape->backward_of = i;
+    if (!s->record) tape->no_grad++;
+    const ct_op *op = node->op; /* node may move */
+    const double start = ct__trace_start(tape);
+    rule(&g);
+    ct__trace_rule(tape, op, i, start);
+    if (!s->record) ct__truncate(tape, n, mark);
+    tape->no_grad = no_grad;
+    tape->backward_of = outer;
+}
 /* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k], as ct_grad, for distinct y. */
 ct_status ct__pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
                         ct_var *x_bar, int n, ct_grad_flags flags);

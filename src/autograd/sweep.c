@@ -4,7 +4,6 @@
  * A sweep has a slot for the cotangent of each node that it walks. Slots form a stack on the tape, because a
  * rule may itself run a sweep. */
 #include "rule.h"
-#include "trace.h"
 
 #include <string.h>
 
@@ -45,31 +44,6 @@ static void mark_wanted(ct__sweep *s)
             slot->leads = node->in[k] >= s->lo && ct__slot_of(s, node->in[k])->wanted;
         slot->wanted = slot->target || slot->leads;
     }
-}
-
-void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *))
-{
-    ct_tape *tape = s->tape;
-    const ct_node *node = &tape->node[i];
-    if (!ct__values_stand(tape, i)) return;
-    ct_vjp g;
-    g.s = s;
-    g.tape = tape;
-    g.index = i;
-    for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
-    const int64_t outer = tape->backward_of;
-    const int no_grad = tape->no_grad;
-    uint32_t n = tape->n;
-    ct_arena mark = tape->arena;
-    tape->backward_of = i;
-    if (!s->record) tape->no_grad++;
-    const ct_op *op = node->op; /* node may move */
-    const double start = ct__trace_start(tape);
-    rule(&g);
-    ct__trace_rule(tape, op, i, start);
-    if (!s->record) ct__truncate(tape, n, mark);
-    tape->no_grad = no_grad;
-    tape->backward_of = outer;
 }
 
 /* Releases a node's value and cotangent after its rule, unless they are kept. */
