@@ -25,10 +25,11 @@ static inline ct_slot *ct__slot_of(const ct__sweep *s, uint32_t index)
     return &s->tape->slot[s->base + (index - s->lo)];
 }
 
-/* Outputs of the same call after the swept one lie outside the walk: no cotangent arrives there. */
+/* Outputs of the same call after the swept one, and inputs before all that is swept, lie outside the walk:
+ * nothing arrives there. */
 static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
 {
-    if (index > s->hi) return false;
+    if (index < s->lo || index > s->hi) return false;
     const ct_slot *slot = ct__slot_of(s, index);
     return s->record ? slot->var != 0 : slot->bar != NULL;
 }

@@ -79,17 +79,19 @@ static bool check(ct_tape *tape, const ct_var *in, int n, const ct_var *out, int
 }
 
 /* Refuses an f that reads, besides its inputs, a value into which a gradient flows: it would be lost. */
-static void check_reads(ct_tape *tape, const ct_var *in, int n, uint32_t before)
+static void check_read(ct_tape *tape, const ct_var *in, int n, uint32_t before, uint32_t read)
+{
+    bool given = read >= before || !(tape->node[read].flags & NODE_NEEDS_GRAD);
+    for (int k = 0; k < n && !given; k++) given = in[k].index == read;
+    if (!given)
+        ct_tape_fail(tape, CT_EINVAL, "ct_checkpoint: f reads #%u, which is not among its inputs", read);
+}
+
+static void check_reads(ct_tape *tape, const ct_var *in, int n, const ct_var *out, int m, uint32_t before)
 {
     for (uint32_t at = before; at < tape->n; at++)
-        for (int i = 0; i < tape->node[at].n_in; i++) {
-            const uint32_t read = tape->node[at].in[i];
-            bool given = read >= before || !(tape->node[read].flags & NODE_NEEDS_GRAD);
-            for (int k = 0; k < n && !given; k++) given = in[k].index == read;
-            if (!given)
-                ct_tape_fail(tape, CT_EINVAL, "ct_checkpoint: f reads #%u, which is not among its inputs",
-                             read);
-        }
+        for (int i = 0; i < tape->node[at].n_in; i++) check_read(tape, in, n, before, tape->node[at].in[i]);
+    for (int k = 0; k < m && ct__node(out[k]); k++) check_read(tape, in, n, before, out[k].index);
 }
 
 /* Keeps the outputs, and forgets what f has put on the tape. */
@@ -124,7 +126,7 @@ ct_status ct_checkpoint(const ct_var *in, int n, ct_var *out, int m, ct_checkpoi
         const uint32_t before = tape->n;
         const ct_arena mark = tape->arena;
         ct_no_grad_begin(tape);
-        if (call(&a, tape, in, y, m)) check_reads(tape, in, n, before);
+        if (call(&a, tape, in, y, m)) check_reads(tape, in, n, y, m, before);
         ct_no_grad_end(tape);
         keep(tape, &a, in, n, y, m, before, mark);
     }

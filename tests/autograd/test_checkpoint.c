@@ -107,6 +107,12 @@ static void captures(ct_tape *t, const ct_var *in, ct_var *out, void *context)
     out[0] = ct_mul(in[0], *(ct_var *)context);
 }
 
+static void gives_another(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)in;
+    out[0] = *(ct_var *)context;
+}
+
 static void sets_nothing(ct_tape *t, const ct_var *in, ct_var *out, void *context)
 {
     (void)t, (void)in, (void)out, (void)context;
@@ -132,6 +138,8 @@ static void refusals(void **state)
     (void)state;
     ct_var x = leaf(tensor0(device, 2)), w = leaf(tensor0(device, 3)), out = x;
     refused(ct_checkpoint(&x, 1, &out, 1, captures, &w), "reads #1, which is not among its inputs", out);
+    x = leaf(tensor0(device, 2)), w = leaf(tensor0(device, 3)), out = x;
+    refused(ct_checkpoint(&x, 1, &out, 1, gives_another, &w), "reads #1, which is not among its inputs", out);
     x = leaf(tensor0(device, 2)), w = constant(tensor0(device, 3)), out = x;
     assert_ok(ct_checkpoint(&x, 1, &out, 1, captures, &w), "a constant");
     assert_ok(ct_backward(out), ct_tape_message(tape));

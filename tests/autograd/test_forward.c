@@ -50,6 +50,20 @@ static void many_at_once(void **state)
     for (int k = 0; k < 5; k++) assert_close(ct_item(dot[k]), wanted[k], 0, 0);
 }
 
+/* Inputs that were recorded before every x have no slot in the sweep: their tangents are zeros. */
+static void constants_before_the_inputs(void **state)
+{
+    (void)state;
+    ct_var T = leaf(tensor2(device, 2, 2, 2, 0, 1, 4)), b = constant(tensor2(device, 2, 1, 2, 8));
+    ct_var c = constant(tensor2(device, 2, 1, 5, 6)), x = leaf(tensor2(device, 2, 1, 1, 1));
+    ct_var v = constant(tensor2(device, 2, 1, 2, 4)),
+           y[] = { ct_concat((ct_var[]){ c, x }, 2, 0), ct_add(b, x), ct_tri_solve(T, x, CT_LOWER) }, dot[3];
+    assert_ok(ct_jvp(y, dot, 3, &x, &v, 1, CT_GRAD_FREE), ct_tape_message(tape));
+    assert_elements(ct_value(dot[0]), 0, 0, 0, 0, 2, 4);
+    assert_elements(ct_value(dot[1]), 0, 0, 2, 4);
+    assert_elements(ct_value(dot[2]), 0, 0, 1, 0.75);
+}
+
 /* y_dot may be the array of the tangents. */
 static void in_place(void **state)
 {
@@ -257,13 +271,21 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_derivative),      TEST(many_at_once),
-        TEST(in_place),          TEST(nests),
-        TEST(forgets_its_work),  TEST(long_loops),
-        TEST(without_recording), TEST(refusals),
-        TEST(a_failed_factor),   TEST(wrong_rules),
-        TEST(jacobians),         TEST(of_a_symmetric_matrix),
-        TEST(hessians),          TEST(every_allocation_may_fail),
+        TEST(a_derivative),
+        TEST(many_at_once),
+        TEST(constants_before_the_inputs),
+        TEST(in_place),
+        TEST(nests),
+        TEST(forgets_its_work),
+        TEST(long_loops),
+        TEST(without_recording),
+        TEST(refusals),
+        TEST(a_failed_factor),
+        TEST(wrong_rules),
+        TEST(jacobians),
+        TEST(of_a_symmetric_matrix),
+        TEST(hessians),
+        TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

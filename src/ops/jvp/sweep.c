@@ -13,8 +13,7 @@ static uint32_t input_of(const ct_vjp *g, int i) { return g->tape->node[g->index
 
 bool ct_has_in_dot(const ct_vjp *g, int i)
 {
-    return (unsigned)i < (unsigned)ct_vjp_args(g) && input_of(g, i) >= g->s->lo &&
-           ct__has_bar(g->s, input_of(g, i));
+    return (unsigned)i < (unsigned)ct_vjp_args(g) && ct__has_bar(g->s, input_of(g, i));
 }
 
 ct_var ct_in_dot(ct_vjp *g, int i)
@@ -60,8 +59,7 @@ static bool moves(const ct__sweep *s, uint32_t i)
     const ct_node *node = &s->tape->node[i];
     bool arrived = false, wanted = false;
     if (!node->op || node->part || !(node->flags & NODE_NEEDS_GRAD)) return false;
-    for (int k = 0; k < node->n_in && !arrived; k++)
-        arrived = node->in[k] >= s->lo && ct__has_bar(s, node->in[k]);
+    for (int k = 0; k < node->n_in && !arrived; k++) arrived = ct__has_bar(s, node->in[k]);
     for (uint32_t k = i; k < i + node->n_out && k <= s->hi && !wanted; k++)
         wanted = ct__slot_of(s, k)->wanted;
     return arrived && wanted;
