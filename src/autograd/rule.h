@@ -31,8 +31,28 @@ static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
 {
     if (index < s->lo || index > s->hi) return false;
     const ct_slot *slot = ct__slot_of(s, index);
-    return s->record ? slot->var != 0 : slot->bar != NULL;
+    return s->record ? slot->var != 0 : slot->bar != NULL || slot->counted;
 }
+
+/* Whether the sweep needs the cotangent of node `index`, an input of an op that it walks. */
+static inline bool ct__wants_bar(const ct__sweep *s, uint32_t index)
+{
+    if (s->targeted) return index >= s->lo && ct__slot_of(s, index)->wanted;
+    return s->tape->node[index].flags & NODE_NEEDS_GRAD;
+}
+
+/* -- number.c -------------------------------------------------------------------------------------------- */
+
+/* Makes the number that has arrived at node i part of its cotangent as a tensor. */
+void ct__make_bar(ct__sweep *s, uint32_t i);
+static inline void ct__settle_bar(ct__sweep *s, uint32_t i)
+{
+    if (i <= s->hi && ct__slot_of(s, i)->counted) ct__make_bar(s, i);
+}
+/* Runs the backward rule of node i, whose value is a number. */
+void ct__run_number_rule(ct__sweep *s, uint32_t i);
+
+/* -- cotangents ------------------------------------------------------------------------------------------ */
 
 /* Whether a cotangent may be added to in place, because nobody else holds its memory. */
 static inline bool ct__can_grow(const ct_tensor *sum)
@@ -60,7 +80,7 @@ static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
     if (s->record)
         ct__slot_of(s, index)->var = bar.index + 1;
     else
-        ct__accumulate(s, index, ct_retain(s->tape->node[bar.index].value));
+        ct__accumulate(s, index, ct_retain(ct_value(bar)));
 }
 /* The cotangent of node `index` as a handle; zeros if none has arrived. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);

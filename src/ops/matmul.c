@@ -127,6 +127,7 @@ const ct_op ct_op_matmul = { .name = "matmul",
                              .vjp = vjp,
                              .jvp = ct_jvp_multilinear,
                              .sample = sample,
-                             .half = true };
+                             .half = true,
+                             .number = { 2, CT_MAP_mul, .ndim = 2 } };
 
 ct_var ct_matmul(ct_var a, ct_var b) { return product(a, b, 0); }
