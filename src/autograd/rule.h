@@ -11,6 +11,7 @@ typedef struct ct__sweep {
     size_t base;     /* the beginning of its slots on the tape's stack */
     uint32_t lo, hi; /* the nodes it walks: lo..hi */
     bool record, keep, targeted;
+    int64_t tangents; /* at a time in a forward sweep; 0: one, without a dimension of its own */
 } ct__sweep;
 
 struct ct_vjp {
@@ -18,6 +19,10 @@ struct ct_vjp {
     ct_tape *tape;
     uint32_t index; /* of output 0 */
     ct_var out_bar[CT_MAX_OUTPUTS];
+    /* In a forward sweep with T tangents, if the rule takes one at a time: its number, else -1; and the
+     * tangents of output k that the rule has given, given[k T + t]. */
+    int64_t at;
+    ct_var *given;
 };
 
 static inline ct_slot *ct__slot_of(const ct__sweep *s, uint32_t index)
@@ -99,6 +104,7 @@ static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *)
     g.s = s;
     g.tape = tape;
     g.index = i;
+    g.at = -1;
     for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
     const int64_t outer = tape->backward_of;
     const int no_grad = tape->no_grad;

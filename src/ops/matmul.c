@@ -126,6 +126,7 @@ const ct_op ct_op_matmul = { .name = "matmul",
                              .forward = forward,
                              .vjp = vjp,
                              .jvp = ct_jvp_multilinear,
+                             .jvp_stacked = true,
                              .sample = sample,
                              .half = true,
                              .number = { 2, CT_MAP_mul, .ndim = 2 } };

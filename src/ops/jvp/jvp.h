@@ -13,4 +13,9 @@ int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar);
 /* The forward rule of an op that has none of its own (transposed.c). */
 void ct__jvp_transposed(ct_vjp *g);
 
+/* JV (count, M): row i is J v for row i of `directions` (count, N), v; J of y with respect to x. */
+void ct__push_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV);
+/* Whether there is a Jacobian of y with respect to x; its extents. */
+bool ct__jacobian_extents(const char *call, ct_var y, ct_var x, int64_t *M, int64_t *N);
+
 #endif
