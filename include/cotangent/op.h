@@ -24,7 +24,7 @@ typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and 
 
 /* A map of maps.h that an op is on inputs of one f64 element each. */
 typedef struct ct_number_map {
-    int inputs; /* 1: f is a ct_map1 whose p is the call's attributes; 2: a ct_map2; 0: there is no such map */
+    int inputs; /* 1: f is a ct_map1, with the call's attributes as p; 2: a ct_map2; 0: no map */
     int f;
     int ndim; /* the least number of dimensions that the op takes */
 } ct_number_map;
@@ -51,8 +51,8 @@ typedef struct ct_op {
     /* The forward rule: sets the outputs' tangents with ct_give_out_dot. NULL: the engine transposes vjp,
      * which takes some three times as long. ct_jvp_linear and ct_jvp_multilinear are such rules. */
     void (*jvp)(ct_vjp *g);
-    /* Whether jvp takes T tangents at a time: each has dimensions (T, 1, ..., 1) before its own, one more in all
-     * than any input or output. Otherwise it is called T times. */
+    /* Whether jvp takes T tangents at a time: each has dimensions (T, 1, ..., 1) before its own, one more in
+     * all than any input or output. Otherwise it is called T times. */
     bool jvp_stacked;
     /* With a map for single elements the tape keeps them in its nodes, if they lie in host memory. It calls
      * neither shape nor forward, and vjp only in a recorded sweep. */

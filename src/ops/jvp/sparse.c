@@ -21,8 +21,8 @@ static void sort(lines by, const int64_t *line, int64_t nnz, int64_t n)
     by.first[0] = 0;
 }
 
-/* Where each element of the pattern lies in the compressed Jacobian (colours, M), and the colours' unit vectors
- * as directions (colours, N). */
+/* Where each element of the pattern lies in the compressed Jacobian (colours, M), and the colours' unit
+ * vectors as directions (colours, N). */
 typedef struct plan {
     int64_t M, N, nnz, colours;
     const int64_t *row, *col;
