@@ -272,6 +272,29 @@ static void sparse_jacobians(void **state)
     refused(ct_check(ct_jacobian_sparse(ct_square(x), x, row, col, 9)), "element 3 is (1, 2), J is 2x2");
 }
 
+/* Rows that share no column take fewer sweeps: y_i = |(x_2i, x_2i+1)|². */
+static void sparse_rows(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor2(device, 3, 2, 1, 2, 3, 4, 5, 6)), y = ct_sum(ct_square(x), 1, false);
+    const int64_t row[] = { 2, 2, 0, 0, 1, 1 }, col[] = { 5, 4, 0, 1, 2, 3 };
+    assert_elements(ct_value(ct_jacobian_sparse(y, x, row, col, 6)), 0, 0, 12, 10, 2, 4, 6, 8);
+}
+
+/* Rules of several tangents count dimensions from the end. */
+static void dimensions_from_the_front(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor2(device, 2, 2, 1, 2, 3, 4)), top = ct_slice(x, 0, 0, 1, 1), row = ct_row(x, 1);
+    ct_var wide = ct_concat((ct_var[]){ x, top, ct_unsqueeze(row, 0) }, 3, 0); /* rows 0, 1, 0, 1 */
+    ct_var sums = ct_sum(ct_unslice(ct_square(wide), 0, 6, 1, 1), 0, false);   /* 2 Σ_i x_ij²     */
+    ct_var all = ct_reshape(ct_sum(ct_exp(row), CT_ALL, false), ct_shape1(1));
+    ct_var y = ct_concat((ct_var[]){ sums, all, ct_broadcast_to(all, ct_shape1(2)) }, 3, 0);
+    const double a = exp(3), b = exp(4);
+    assert_elements(ct_value(ct_jacobian(y, x)), 1e-15, 0, 4, 0, 12, 0, 0, 8, 0, 16, 0, 0, a, b, 0, 0, a, b,
+                    0, 0, a, b);
+}
+
 static void hessians(void **state)
 {
     (void)state;
@@ -327,6 +350,8 @@ int main(void)
         TEST(of_a_symmetric_matrix),
         TEST(a_wide_jacobian),
         TEST(sparse_jacobians),
+        TEST(sparse_rows),
+        TEST(dimensions_from_the_front),
         TEST(hessians),
         TEST(every_allocation_may_fail),
     };

@@ -50,7 +50,7 @@ static void store(ct_var v, ct_tensor *to, int64_t j, int64_t count, uint32_t n,
     ct__truncate(tape, n, mark);
 }
 
-void ct__push_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV)
+void ct__jacobian_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV)
 {
     ct_tape *tape = y.tape;
     const int64_t count = ct_tensor_dim(directions, 0);
@@ -65,17 +65,16 @@ void ct__push_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor
     }
 }
 
-/* J (M, N), row by row Jᵀ u for the unit vectors u. */
-static void pull_back(ct_var y, ct_var x, const ct_tensor *units, ct_tensor *J)
+void ct__jacobian_backward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV)
 {
     ct_tape *tape = y.tape;
-    for (int64_t j = 0; j < ct_tensor_dim(units, 0) && !tape->status; j++) {
+    for (int64_t j = 0; j < ct_tensor_dim(directions, 0) && !tape->status; j++) {
         const uint32_t n = tape->n;
         const ct_arena mark = tape->arena;
-        ct_tensor *u = lines_of(units, 0, j, 1, ct_var_shape(y));
+        ct_tensor *u = lines_of(directions, 0, j, 1, ct_var_shape(y));
         ct_var y_bar = ct__push_value(tape, u, 0, "a unit vector"), x_bar;
         ct_grad(y, y_bar, &x, &x_bar, 1, CT_GRAD_KEEP);
-        store(x_bar, J, j, 1, n, mark);
+        store(x_bar, JV, j, 1, n, mark);
     }
 }
 
@@ -98,7 +97,7 @@ ct_var ct_jacobian(ct_var y, ct_var x)
               *I = identity_of(tape->device, ct_var_dtype(forward ? x : y), forward ? N : M), *columns = NULL,
               *result = NULL;
     if (!J || !I) ct__tape_fail_device(tape, "a Jacobian");
-    if (!tape->status) (forward ? ct__push_forward : pull_back)(y, x, I, J);
+    if (!tape->status) (forward ? ct__jacobian_forward : ct__jacobian_backward)(y, x, I, J);
     if (!tape->status && forward) columns = ct_tensor_transpose(J);
     if (!tape->status) result = forward ? ct_tensor_clone(columns) : ct_retain(J);
     ct_release(columns);

@@ -16,19 +16,27 @@ bool ct_has_in_dot(const ct_vjp *g, int i)
     return (unsigned)i < (unsigned)ct_vjp_args(g) && ct__has_bar(g->s, input_of(g, i));
 }
 
-/* Tangents (T, ...) of input i with ones after T, so that their last dimensions are the input's. */
-static ct_var with_ones(const ct_vjp *g, ct_var dot)
+/* The shape of v's tangents, T at a time. */
+static ct_shape shape_of_dots(ct_var v, int64_t T)
+{
+    ct_shape shape = ct_var_shape(v);
+    if (T) memmove(shape.dim + 1, shape.dim, sizeof shape.dim - sizeof *shape.dim);
+    if (T) shape.dim[0] = T, shape.ndim++;
+    return shape;
+}
+
+int64_t ct__tangents(const ct_vjp *g) { return g->at < 0 ? g->s->tangents : 0; }
+ct_shape ct__dot_shape(const ct_vjp *g, ct_var v) { return shape_of_dots(v, ct__tangents(g)); }
+int ct__from_end(const ct_vjp *g, int dim) { return dim < 0 ? dim : dim - ct_var_shape(ct_in(g, 0)).ndim; }
+
+/* Tangents (T, ...) with ones after T: ndim dimensions, of which the last stay the last. */
+static ct_var with_ones(ct_var dot, int ndim)
 {
     const ct_shape own = ct_var_shape(dot);
-    ct_shape shape = { .ndim = 0 };
-    for (int k = 0; k < ct_vjp_args(g); k++)
-        shape.ndim = (int)ct__max(shape.ndim, ct_var_shape(ct_in(g, k)).ndim);
-    for (int k = 0; k < ct_vjp_outs(g); k++)
-        shape.ndim = (int)ct__max(shape.ndim, ct_var_shape(ct_out_at(g, k)).ndim);
-    const int ones = shape.ndim++ + 1 - own.ndim;
-    for (int i = 0; i < shape.ndim; i++)
-        shape.dim[i] = i == 0 ? own.dim[0] : i > ones ? own.dim[i - ones] : 1;
-    return ones ? ct_reshape(dot, shape) : dot;
+    const int ones = ndim - own.ndim;
+    ct_shape shape = { .dim = { own.dim[0] }, .ndim = ndim };
+    for (int i = 1; i < ndim; i++) shape.dim[i] = i > ones ? own.dim[i - ones] : 1;
+    return ones > 0 ? ct_reshape(dot, shape) : dot;
 }
 
 ct_var ct_in_dot(ct_vjp *g, int i)
@@ -36,23 +44,18 @@ ct_var ct_in_dot(ct_vjp *g, int i)
     const ct_var x = ct_in(g, i); /* fails if there is no such input */
     if (g->tape->status) return x;
     const ct_var dot = ct__bar_of(g->s, input_of(g, i));
-    if (!g->s->tangents || !ct_has_in_dot(g, i)) return dot;
-    return g->at < 0 ? with_ones(g, dot) : ct_row(dot, g->at);
+    const bool arrived = ct_has_in_dot(g, i);
+    if (!g->s->tangents || (!arrived && g->at >= 0)) return dot;
+    if (g->at >= 0) return ct_row(dot, g->at);
+    int ndim = 0;
+    for (int k = 0; k < ct_vjp_args(g); k++) ndim = (int)ct__max(ndim, ct_var_shape(ct_in(g, k)).ndim);
+    return with_ones(arrived ? dot : ct_broadcast_to(dot, ct__dot_shape(g, x)), ndim + 1);
 }
 
 bool ct_wants_out_dot(const ct_vjp *g, int k)
 {
     const uint32_t at = g->index + (uint32_t)k;
     return (unsigned)k < (unsigned)ct_vjp_outs(g) && at <= g->s->hi && ct__slot_of(g->s, at)->wanted;
-}
-
-/* The shape of y's tangents. */
-static ct_shape shape_of_dots(ct_var y, int64_t tangents)
-{
-    ct_shape shape = ct_var_shape(y);
-    if (tangents) memmove(shape.dim + 1, shape.dim, sizeof shape.dim - sizeof *shape.dim);
-    if (tangents) shape.dim[0] = tangents, shape.ndim++;
-    return shape;
 }
 
 void ct_give_out_dot(ct_vjp *g, int k, ct_var dot)
@@ -63,7 +66,8 @@ void ct_give_out_dot(ct_vjp *g, int k, ct_var dot)
     if (dot.tape != tape || ct_var_dtype(dot) != ct_var_dtype(y))
         ct_tape_fail(tape, CT_EINVAL, "the tangent of output %d must be on its tape and %s", k,
                      ct_dtype_name(ct_var_dtype(y)));
-    const ct_shape shape = shape_of_dots(y, g->at < 0 ? g->s->tangents : 0);
+    const ct_shape shape = ct__dot_shape(g, y);
+    if (ct__tangents(g)) dot = with_ones(dot, shape.ndim);
     if (!ct_shape_equal(ct_var_shape(dot), shape)) dot = ct_broadcast_to(dot, shape);
     if (g->at >= 0) {
         ct_var *given = &g->given[k * g->s->tangents + g->at];
