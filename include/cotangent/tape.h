@@ -144,6 +144,14 @@ typedef void ct_checkpoint_fn(ct_tape *tape, const ct_var *in, ct_var *out, void
 CT_API ct_status ct_checkpoint(const ct_var *in, int n, ct_var *out, int m, ct_checkpoint_fn *f,
                                void *context);
 
+/* out[0..m) = the carried values in[0..m) after `steps` calls of f, each of which sets them anew from
+ * in[0..n) and the step's number, from 0. Shared values, such as weights or a sequence, are in[m..n). Blocks
+ * of √steps steps are checkpoints: the tape holds √steps blocks, a sweep the steps of one, and each step is
+ * computed twice. What ct_checkpoint asks of f holds. On failure every output is poisoned. out may be in. */
+typedef void ct_scan_fn(ct_tape *tape, int64_t step, const ct_var *in, ct_var *out, void *context);
+CT_API ct_status ct_scan(const ct_var *in, int n, ct_var *out, int m, int64_t steps, ct_scan_fn *f,
+                         void *context);
+
 /* Between these two calls ops compute but are not recorded, so their results are constants. The calls
  * nest. */
 CT_API void ct_no_grad_begin(ct_tape *tape);
