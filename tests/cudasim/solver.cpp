@@ -15,6 +15,10 @@ void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
 void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
 void sgeqrf_(const int *, const int *, float *, const int *, float *, float *, const int *, int *);
 void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
+void ssyevd_(const char *, const char *, const int *, float *, const int *, float *, float *, const int *,
+             int *, const int *, int *);
+void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
+             int *, const int *, int *);
 }
 
 using namespace sim;
@@ -43,6 +47,17 @@ static void geqrf(int m, int n, float *a, int lda, float *tau, float *work, int 
 static void geqrf(int m, int n, double *a, int lda, double *tau, double *work, int *info)
 {
     dgeqrf_(&m, &n, a, &lda, tau, work, &n, info);
+}
+
+static void syevd(char job, char uplo, int n, float *a, int lda, float *w, float *work, int count, int *whole,
+                  int whole_count, int *info)
+{
+    ssyevd_(&job, &uplo, &n, a, &lda, w, work, &count, whole, &whole_count, info);
+}
+static void syevd(char job, char uplo, int n, double *a, int lda, double *w, double *work, int count,
+                  int *whole, int whole_count, int *info)
+{
+    dsyevd_(&job, &uplo, &n, a, &lda, w, work, &count, whole, &whole_count, info);
 }
 
 static cusolverStatus_t status_of(cudaError_t error)
@@ -260,6 +275,49 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
             geqrf((int)m, (int)n, (double *)A, (int)lda, (double *)tau, (double *)w.device, info);
         else
             geqrf((int)m, (int)n, (float *)A, (int)lda, (float *)tau, (float *)w.device, info);
+    });
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* -- eigenvectors ---------------------------------------------------------------------------------------- */
+
+cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             cusolverEigMode_t, cublasFillMode_t, int64_t n,
+                                             cudaDataType dataTypeA, const void *, int64_t lda, cudaDataType,
+                                             const void *, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
+{
+    return tell_size("cusolverDnXsyevd_bufferSize", handle, params, n, n, dataTypeA, lda, computeType,
+                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
+}
+
+template <class T> static void run_syevd(char job, char uplo, int n, void *A, int lda, void *W, int *info)
+{
+    std::vector<T> work((size_t)(1 + 6 * n + 2 * n * n));
+    std::vector<int> whole((size_t)(3 + 5 * n));
+    syevd(job, uplo, n, (T *)A, lda, (T *)W, work.data(), (int)work.size(), whole.data(), (int)whole.size(),
+          info);
+}
+
+cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                  cusolverEigMode_t jobz, cublasFillMode_t uplo, int64_t n,
+                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeW,
+                                  void *W, cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info)
+{
+    entry e("cusolverDnXsyevd", WAITS);
+    if (cusolverStatus_t s = refuse(e, handle, params, n, n, dataTypeA, lda, computeType)) return s;
+    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
+    if (!w.enough(n, size_of(dataTypeA)) || dataTypeW != dataTypeA) return CUSOLVER_STATUS_INVALID_VALUE;
+    enqueue(handle->stream, called("cusolverDnXsyevd", { n }), [=] {
+        if (!w.use() || !check_matrix(A, n, n, lda, 0, 1, size_of(dataTypeA), "A of syevd") ||
+            !check(W, (size_t)n * size_of(dataTypeA), "W of syevd"))
+            return;
+        const char job = jobz == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N';
+        const char triangle = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
+        (dataTypeA == CUDA_R_64F ? run_syevd<double> : run_syevd<float>)(job, triangle, (int)n, A, (int)lda,
+                                                                         W, info);
     });
     return CUSOLVER_STATUS_SUCCESS;
 }

@@ -295,6 +295,41 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
+/* Of 3 I + 1 1ᵀ, with NaN in the triangle that is not read: 3, 3 and 6. */
+static void eigenvectors(void **)
+{
+    double a[12], v[12], w[3];
+    for (int i = 0; i < 12; i++) a[i] = i % 4 > i / 4 ? NAN : i % 4 == i / 4 ? 4 : 1; /* columns of 4 */
+    double *d = upload<double>(a, 12), *values = upload<double>(a, 3);
+    const cusolverEigMode_t both = CUSOLVER_EIG_MODE_VECTOR;
+    buffers r;
+    assert_int_equal(cusolverDnXsyevd_bufferSize(solver, params, both, CUBLAS_FILL_MODE_UPPER, 3, CUDA_R_64F,
+                                                 d, 4, CUDA_R_64F, values, CUDA_R_64F, &r.device_bytes,
+                                                 &r.host_bytes),
+                     CUSOLVER_STATUS_SUCCESS);
+    r.make();
+    auto factor = [&](size_t device_bytes, int64_t n, int64_t lda) {
+        return cusolverDnXsyevd(solver, params, both, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, d, lda,
+                                CUDA_R_64F, values, CUDA_R_64F, r.device, device_bytes, r.host, r.host_bytes,
+                                r.info);
+    };
+    assert_int_equal(factor(r.device_bytes - 1, 3, 4), CUSOLVER_STATUS_INVALID_VALUE);
+    assert_int_equal(factor(r.device_bytes, 3, 2), CUSOLVER_STATUS_INVALID_VALUE);
+    assert_int_equal(factor(r.device_bytes, 3, 4), CUSOLVER_STATUS_SUCCESS);
+    assert_int_equal(r.result(), 0);
+    download(d, v, 12);
+    download(values, w, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_close(w[k], k < 2 ? 3 : 6, 1e-14, 0);
+        const double sum = v[4 * k] + v[4 * k + 1] + v[4 * k + 2];
+        for (int i = 0; i < 3; i++) assert_close(3 * v[4 * k + i] + sum, w[k] * v[4 * k + i], 0, 1e-14);
+    }
+    EXPECT("A of syevd", (factor(r.device_bytes, 3, 5), cudaStreamSynchronize(s)));
+    r.drop();
+    assert_cuda(cudaFree(d));
+    assert_cuda(cudaFree(values));
+}
+
 /* A factorisation may wait, and a captured stream refuses it. */
 static void waits_and_captures(void **)
 {
@@ -416,11 +451,12 @@ static void halves(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),           cmocka_unit_test(parts_of_a_sum),
-        cmocka_unit_test(product_misuse),     cmocka_unit_test(triangular_solves),
-        cmocka_unit_test(cholesky),           cmocka_unit_test(lu),
-        cmocka_unit_test(radix_sort),         cmocka_unit_test(block_sums),
-        cmocka_unit_test(waits_and_captures), cmocka_unit_test(halves),
+        cmocka_unit_test(products),       cmocka_unit_test(parts_of_a_sum),
+        cmocka_unit_test(product_misuse), cmocka_unit_test(triangular_solves),
+        cmocka_unit_test(cholesky),       cmocka_unit_test(lu),
+        cmocka_unit_test(eigenvectors),   cmocka_unit_test(radix_sort),
+        cmocka_unit_test(block_sums),     cmocka_unit_test(waits_and_captures),
+        cmocka_unit_test(halves),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -121,7 +121,41 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 
 /* -- eigenvectors ---------------------------------------------------------------------------------------- */
 
-ct_status ct__cuda_eigen(ct_device *dev, ct_view *, ct_view *, ct_failure *)
+/* One number a member as a matrix of m's size. */
+static ct_view spread(const ct__job &b, ct__matrix one, const ct__matrix &m)
 {
-    return ct__fail(dev, CT_EUNSUPPORTED, "%s: eigenvectors are computed on a CPU alone", dev->name);
+    one.rows = m.rows, one.cols = m.cols;
+    one.rs = one.cs = 0;
+    return ct__as_view(b, one);
+}
+
+/* Members that are not finite become zeros: cuSOLVER does not say what it does with NaN. */
+static void clear_wild(const ct__job &b, int64_t *failed, const ct__matrix &A)
+{
+    const ct__temporary of_zero(b, 1, 1);
+    ct_view one = ct__as_view(b, of_zero.m), all = ct__as_view(b, A), zeros = spread(b, of_zero.m, A),
+            wild = spread(b, ct__dense(b, failed, 1, 1), A);
+    wild.dtype = CT_I64;
+    CT__DO(b, ct__cuda_fill(b.dev, &one, 0));
+    CT__DO(b, ct__cuda_where(b.dev, &wild, &zeros, &all, &all));
+}
+
+ct_status ct__cuda_eigen(ct_device *dev, ct_view *a, ct_view *w, ct_failure *failure)
+{
+    const ct__matrices<2> b(dev, { a, w });
+    if (!b.members || !b.m[0].rows) return CT_OK;
+    if (dev->in_step)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: cuSOLVER's eigenvectors cannot be recorded: compute them outside of the step",
+                        dev->name);
+    const ct__workspace failed(b, b.members * (int64_t)sizeof(int64_t));
+    CT__DO(b, ct__zero(dev, "eigen", failed, b.members));
+    ct__triangle(b, b.m[0], false, 0, CT__ZEROS, b.m[0]);
+    ct__wild(b, b.m[0], failed);
+    clear_wild(b, failed, b.m[0]);
+    ct__eigen_looped(b, b.m[0], b.m[1], failed);
+    ct__poison(b, failed, false, b.m[0]);
+    ct__poison(b, failed, false, b.m[1]);
+    return ct__note_failure(b, failed, 0, "eigenvalue %lld",
+                            "is not found: the matrix has NaN or an infinity", failure);
 }
