@@ -239,6 +239,14 @@ CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
 /* log det A: -inf if det A is 0, NaN and flagged if it is negative; otherwise as ct_slogdet. */
 CT_API ct_var ct_logdet(ct_var A);
 
+/* The eigenvalues w (..., n) of a symmetric A (..., n, n), ascending, and in *V (may be NULL) orthonormal
+ * eigenvectors as columns (..., n, n): A V = V diag(w). Only A's lower triangle is read; the cotangent is
+ * symmetric. In each vector the element of largest magnitude is positive. Eigenvalues count as equal where
+ * they differ by at most 16 eps max |w|. A loss that depends on how their vectors are turned, or on both w
+ * and V there, makes that member's cotangent NaN and flagged; so does a tangent of V. A loss of w alone has a
+ * subgradient there. A member that is not finite becomes NaN and is flagged. [Giles 2008 §3.1] */
+CT_API ct_var ct_eigh(ct_var A, ct_var *V);
+
 /* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K, by one Cholesky factorisation: (..., n, n) (..., n, 1) ->
  * (...). K is symmetric positive definite. Only its lower triangle is read; its cotangent is symmetric. */
 CT_API ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet);
