@@ -19,6 +19,10 @@ void ssyevd_(const char *, const char *, const int *, float *, const int *, floa
              int *, const int *, int *);
 void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
              int *, const int *, int *);
+void sgesvd_(const char *, const char *, const int *, const int *, float *, const int *, float *, float *,
+             const int *, float *, const int *, float *, const int *, int *);
+void dgesvd_(const char *, const char *, const int *, const int *, double *, const int *, double *, double *,
+             const int *, double *, const int *, double *, const int *, int *);
 }
 
 using namespace sim;
@@ -58,6 +62,17 @@ static void syevd(char job, char uplo, int n, double *a, int lda, double *w, dou
                   int *whole, int whole_count, int *info)
 {
     dsyevd_(&job, &uplo, &n, a, &lda, w, work, &count, whole, &whole_count, info);
+}
+
+static void gesvd(char job, int m, int n, float *a, int lda, float *s, float *u, int ldu, float *vt, int ldvt,
+                  float *work, int count, int *info)
+{
+    sgesvd_(&job, &job, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &count, info);
+}
+static void gesvd(char job, int m, int n, double *a, int lda, double *s, double *u, int ldu, double *vt,
+                  int ldvt, double *work, int count, int *info)
+{
+    dgesvd_(&job, &job, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &count, info);
 }
 
 static cusolverStatus_t status_of(cudaError_t error)
@@ -279,7 +294,7 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* -- eigenvectors ---------------------------------------------------------------------------------------- */
+/* -- eigenvectors and singular vectors ------------------------------------------------------------------- */
 
 cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                              cusolverEigMode_t, cublasFillMode_t, int64_t n,
@@ -318,6 +333,54 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t 
         const char triangle = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
         (dataTypeA == CUDA_R_64F ? run_syevd<double> : run_syevd<float>)(job, triangle, (int)n, A, (int)lda,
                                                                          W, info);
+    });
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             signed char, signed char, int64_t m, int64_t n,
+                                             cudaDataType dataTypeA, const void *, int64_t lda, cudaDataType,
+                                             const void *, cudaDataType, const void *, int64_t, cudaDataType,
+                                             const void *, int64_t, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
+{
+    return tell_size("cusolverDnXgesvd_bufferSize", handle, params, m, n, dataTypeA, lda, computeType,
+                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
+}
+
+template <class T>
+static void run_gesvd(int m, int n, void *A, int lda, void *S, void *U, int ldu, void *VT, int ldvt,
+                      int *info)
+{
+    std::vector<T> work((size_t)(5 * (m + n) + 1));
+    gesvd('S', m, n, (T *)A, lda, (T *)S, (T *)U, ldu, (T *)VT, ldvt, work.data(), (int)work.size(), info);
+}
+
+/* Only for m >= n, and 'S' for both jobs. */
+cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t params, signed char jobu,
+                                  signed char jobvt, int64_t m, int64_t n, cudaDataType dataTypeA, void *A,
+                                  int64_t lda, cudaDataType dataTypeS, void *S, cudaDataType dataTypeU,
+                                  void *U, int64_t ldu, cudaDataType dataTypeVT, void *VT, int64_t ldvt,
+                                  cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info)
+{
+    entry e("cusolverDnXgesvd", WAITS);
+    if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
+    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
+    const size_t size = size_of(dataTypeA);
+    if (!w.enough(n, size) || dataTypeS != dataTypeA || dataTypeU != dataTypeA || dataTypeVT != dataTypeA ||
+        m < n || ldu < m || ldvt < n)
+        return CUSOLVER_STATUS_INVALID_VALUE;
+    if (jobu != 'S' || jobvt != 'S') return CUSOLVER_STATUS_NOT_SUPPORTED;
+    enqueue(handle->stream, called("cusolverDnXgesvd", { m, n }), [=] {
+        if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, size, "A of gesvd") ||
+            !check(S, (size_t)n * size, "S of gesvd") ||
+            !check_matrix(U, m, n, ldu, 0, 1, size, "U of gesvd") ||
+            !check_matrix(VT, n, n, ldvt, 0, 1, size, "VT of gesvd"))
+            return;
+        (dataTypeA == CUDA_R_64F ? run_gesvd<double> : run_gesvd<float>)((int)m, (int)n, A, (int)lda, S, U,
+                                                                         (int)ldu, VT, (int)ldvt, info);
     });
     return CUSOLVER_STATUS_SUCCESS;
 }

@@ -134,24 +134,54 @@ ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix 
     });
 }
 
-/* Row k of A becomes the eigenvector of w_k. A member with failed[member] set fails. */
+/* Judges members by cuSOLVER and by their values, a row, which those that have failed before lose. */
+static ct_status judge(const char *what, const ct__job &b, const ct__matrix &values, const verdicts &infos,
+                       int64_t *failed)
+{
+    ct__matrix diagonal = values;
+    diagonal.rows = values.cols, diagonal.rs = values.cs, diagonal.cs = 0;
+    ct__poison(b, failed, false, values);
+    return CT__BATCH_BLOCKS(what, b, verdict_kernel, b.members, CT__BLOCK, diagonal, CT_FINITE, infos,
+                            nullptr, nullptr, failed);
+}
+
+static void *of_member(const ct__job &b, const ct__matrix &m, int64_t i)
+{
+    return m.data + ct__member_at(b, m, i) * ct__bytes_of(b);
+}
+
 ct_status ct__eigen_looped(const ct__job &b, const ct__matrix &A, const ct__matrix &w, int64_t *failed)
 {
     const cusolverEigMode_t both = CUSOLVER_EIG_MODE_VECTOR;
     const cublasFillMode_t fill = CUBLAS_FILL_MODE_UPPER; /* the lower triangle, by rows */
+    const int64_t n = A.rows;
     const auto sizes = [&](workspace &r) {
-        return cusolverDnXsyevd_bufferSize(r.solver, r.params, both, fill, A.rows, r.type, A.data, A.rs,
-                                           r.type, w.data, r.type, &r.device_bytes, &r.host_bytes);
+        return cusolverDnXsyevd_bufferSize(r.solver, r.params, both, fill, n, r.type, A.data, n, r.type,
+                                           w.data, r.type, &r.device_bytes, &r.host_bytes);
     };
     const verdicts infos(b);
     looped("eigen", b, A, infos, sizes, [&](int64_t i, void *a, const workspace &r) {
-        return cusolverDnXsyevd(r.solver, r.params, both, fill, A.rows, r.type, a, A.rs, r.type,
-                                w.data + ct__member_at(b, w, i) * ct__bytes_of(b), r.type, r.data,
+        return cusolverDnXsyevd(r.solver, r.params, both, fill, n, r.type, a, n, r.type, of_member(b, w, i),
+                                r.type, r.data, r.device_bytes, r.host, r.host_bytes, r.info);
+    });
+    return judge("eigen", b, w, infos, failed);
+}
+
+/* A by rows is Aᵀ = V S Uᵀ by columns. */
+ct_status ct__svd_looped(const ct__job &b, const ct__matrix &A, const ct__matrix &s, const ct__matrix &U,
+                         const ct__matrix &Vt, int64_t *failed)
+{
+    const int64_t m = A.cols, n = A.rows;
+    const auto sizes = [&](workspace &r) {
+        return cusolverDnXgesvd_bufferSize(r.solver, r.params, 'S', 'S', m, n, r.type, A.data, m, r.type,
+                                           s.data, r.type, Vt.data, m, r.type, U.data, n, r.type,
+                                           &r.device_bytes, &r.host_bytes);
+    };
+    const verdicts infos(b);
+    looped("svd", b, A, infos, sizes, [&](int64_t i, void *a, const workspace &r) {
+        return cusolverDnXgesvd(r.solver, r.params, 'S', 'S', m, n, r.type, a, m, r.type, of_member(b, s, i),
+                                r.type, of_member(b, Vt, i), m, r.type, of_member(b, U, i), n, r.type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
-    ct__poison(b, failed, false, w);
-    ct__matrix diagonal = w;
-    diagonal.rows = w.cols, diagonal.rs = w.cs, diagonal.cs = 0;
-    return CT__BATCH_BLOCKS("eigen", b, verdict_kernel, b.members, CT__BLOCK, diagonal, CT_FINITE, infos,
-                            nullptr, nullptr, failed);
+    return judge("svd", b, s, infos, failed);
 }
