@@ -247,6 +247,12 @@ CT_API ct_var ct_logdet(ct_var A);
  * subgradient there. A member that is not finite becomes NaN and is flagged. [Giles 2008 §3.1] */
 CT_API ct_var ct_eigh(ct_var A, ct_var *V);
 
+/* The singular values s (..., r) of A (..., m, n), r = min(m, n), descending, and in *U and *Vt (may be NULL)
+ * the vectors, U (..., m, r) and Vᵀ (..., r, n): A = U diag(s) Vᵀ. In each column of U the element of largest
+ * magnitude is positive. Where values repeat or are 0 it is as with ct_eigh; a loss that turning u_i, u_j and
+ * v_i, v_j together does not change, such as one of U Vᵀ, has its gradient there. [Townsend 2016] */
+CT_API ct_var ct_svd(ct_var A, ct_var *U, ct_var *Vt);
+
 /* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K, by one Cholesky factorisation: (..., n, n) (..., n, 1) ->
  * (...). K is symmetric positive definite. Only its lower triangle is read; its cotangent is symmetric. */
 CT_API ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet);

@@ -8,7 +8,9 @@
  * a loss that depends on the turn has no gradient: S_ij is not 0, and the member is flagged. One that reads
  * both w and V may have a gradient there, which w̄ and V̄ do not determine (C in tr(C V h(w) Vᵀ) may have an
  * ij-part that neither shows): it is flagged, too. */
-#include "support.h"
+#include "gaps.h"
+
+#define VALUE "eigenvalue %lld"
 
 static ct_shape shape(ct_call *c)
 {
@@ -19,59 +21,30 @@ static ct_shape shape(ct_call *c)
     return w;
 }
 
-/* Row k of V becomes ± itself, so that its element of largest magnitude is positive. */
-static void fix_signs(ct_call *c, ct_view V)
-{
-    const ct_shape one = ct__matrix_shape(ct_view_shape(V), ct_view_dim(V, -1), 1);
-    ct_view most = ct_scratch(c, V.dtype, one), least = ct_scratch(c, V.dtype, one);
-    ct_prim_reduce(c, CT_REDUCE_MAX, V, most);
-    ct_prim_reduce(c, CT_REDUCE_MIN, V, least);
-    ct_prim_map1(c, CT_MAP_neg, NULL, least, least);
-    ct_prim_map2(c, CT_MAP_less, most, least, most); /* 1 where the sign changes */
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ -2, 0 }, most, most);
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ 1, 0 }, most, most); /* 1 or -1 */
-    ct_prim_map2(c, CT_MAP_mul, V, most, V);
-}
-
 static void forward(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), V = ct_scratch(c, A.dtype, ct_view_shape(A)); /* rows are vectors */
     ct_prim_copy(c, A, V);
     ct_prim_eigen(c, V, ct_view_unsqueeze(ct_result(c), -2));
-    fix_signs(c, V);
+    ct_prim_map2(c, CT_MAP_mul, V, ct__signs(c, V), V);
     ct_set_result(c, 1, ct_view_transpose(V));
 }
 
 /* F, and in *near 1 for pairs of eigenvalues that differ by rounding (each with itself, too), else 0. */
 static ct_var inverse_gaps(ct_var w, ct_var *near)
 {
-    ct_var D = ct_sub(ct_unsqueeze(w, -2), ct_unsqueeze(w, -1)); /* w_j - w_i */
-    ct_var limit = ct_scale(ct_max(ct_abs(w), -1, true), ct__rounding(ct_var_dtype(w)));
-    ct_var apart = ct_less(ct_unsqueeze(limit, -1), ct_abs(D));
-    *near = ct_shift(ct_neg(apart), 1);
-    return ct_div(apart, ct_add(ct_mul(apart, D), *near));
+    return ct__inverse_beyond(ct_sub(ct_unsqueeze(w, -2), ct_unsqueeze(w, -1)), ct__gap_rounding(w), near);
 }
 
-/* X, but NaN and flagged in members where a pair of near eigenvalues has |X_ij| beyond the rounding of a
- * product with elements like those of T, or where an element of `more` (..., n, 1; or none) is not 0. */
-static ct_var determined(ct_var X, ct_var T, ct_var near, ct_var more)
+/* The number of near pairs of each eigenvalue in which X is not rounding, (..., n, 1). */
+static ct_var turned(ct_var X, ct_var T, ct_var near)
 {
-    const double n = (double)ct_tensor_dim(ct_value(X), -1);
-    ct_var limit = ct_max(ct_max(ct_abs(T), -1, true), -2, true);
-    ct_var turns = ct_less(ct_scale(limit, n * ct__rounding(ct_var_dtype(X))), ct_abs(X));
-    ct_var bad = ct_sum(ct_mul(near, turns), -1, true);
-    if (more.tape) bad = ct_add(bad, more);
-    return ct__where_positive(X, ct_shift(ct_neg(bad), 1), "eigenvalue %lld",
-                              "is repeated to working precision: the derivative by its eigenvectors does not "
-                              "exist or is not known; "
-                              "let the loss depend on their span alone, or take w and V from a call each");
+    return ct_sum(ct_mul(near, ct__not_rounding(X, T)), -1, true);
 }
-
-static ct_var without_diagonal(ct_var K) { return ct_sub(K, ct_diag_embed(ct_diag(K))); }
 
 static void vjp(ct_vjp *g)
 {
-    ct_var w = ct_out(g), V = ct_out_at(g, 1), w_bar = ct_out_bar(g), near, M, more = ct_none();
+    ct_var w = ct_out(g), V = ct_out_at(g, 1), w_bar = ct_out_bar(g), near, M;
     if (!ct_tensor_dim(ct_value(V), -1)) {
         ct_in_bar(g, 0, ct_in(g, 0)); /* no elements */
         return;
@@ -80,10 +53,12 @@ static void vjp(ct_vjp *g)
         M = ct_matmul(ct_mul(V, ct_unsqueeze(w_bar, -2)), ct_t(V));
     } else {
         ct_var F = inverse_gaps(w, &near), T = ct_matmul(ct_t(V), ct_out_bar_at(g, 1));
-        if (ct_has_out_bar(g, 0)) /* the number of eigenvalues near w_i, where w̄_i is not 0 */
-            more = ct_mul(ct_shift(ct_sum(near, -1, true), -1), ct_unsqueeze(ct_abs(ct_sign(w_bar)), -1));
-        M = ct_mul(F, determined(ct_scale(ct_sub(T, ct_t(T)), 0.5), T, near, more));
-        if (ct_has_out_bar(g, 0)) M = ct_add(M, ct_diag_embed(w_bar));
+        ct_var S = ct_scale(ct_sub(T, ct_t(T)), 0.5), bad = turned(S, T, near);
+        if (ct_has_out_bar(g, 0)) { /* where w̄_i is not 0, the number of others near w_i */
+            ct_var others = ct_shift(ct_sum(near, -1, true), -1);
+            bad = ct_add(bad, ct_mul(others, ct_unsqueeze(ct_abs(ct_sign(w_bar)), -1)));
+        }
+        M = ct_add_diag(ct_mul(F, ct__unless(bad, S, VALUE)), w_bar);
         M = ct_matmul(V, ct_matmul(M, ct_t(V)));
     }
     ct_in_bar(g, 0, ct__symmetric_part(M));
@@ -93,11 +68,11 @@ static void jvp(ct_vjp *g)
 {
     ct_var w = ct_out(g), V = ct_out_at(g, 1), near;
     if (!ct_tensor_dim(ct_value(V), -1)) return;
-    ct_var K = ct_matmul(ct_t(V), ct_matmul(ct__symmetric_part(ct_in_dot(g, 0)), V));
-    ct_give_out_dot(g, 0, ct_diag(K));
+    ct_var K = ct_matmul(ct_t(V), ct_matmul(ct__symmetric_part(ct_in_dot(g, 0)), V)), w_dot = ct_diag(K);
+    ct_give_out_dot(g, 0, w_dot);
     if (!ct_wants_out_dot(g, 1)) return;
-    ct_var F = inverse_gaps(w, &near), P = determined(without_diagonal(K), K, near, ct_none());
-    ct_give_out_dot(g, 1, ct_matmul(V, ct_mul(F, P)));
+    ct_var F = inverse_gaps(w, &near), others = ct_sub(K, ct_diag_embed(w_dot));
+    ct_give_out_dot(g, 1, ct_matmul(V, ct_mul(F, ct__unless(turned(others, K, near), others, VALUE))));
 }
 
 /* Of more rows some eigenvalues are too close for differences. */
