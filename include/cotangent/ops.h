@@ -239,6 +239,11 @@ CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
 /* log det A: -inf if det A is 0, NaN and flagged if it is negative; otherwise as ct_slogdet. */
 CT_API ct_var ct_logdet(ct_var A);
 
+/* det A by LU: (..., n, n) -> (...). Its gradient, the matrix of cofactors, and second derivatives are right
+ * for a singular A, too. Third ones need an A that is not singular to working precision, else they are NaN
+ * and flagged. So is a determinant or a cofactor beyond the dtype's range. [Stewart 1998] */
+CT_API ct_var ct_det(ct_var A);
+
 /* The eigenvalues w (..., n) of a symmetric A (..., n, n), ascending, and in *V (may be NULL) orthonormal
  * eigenvectors as columns (..., n, n): A V = V diag(w). Only A's lower triangle is read; the cotangent is
  * symmetric. In each vector the element of largest magnitude is positive. Eigenvalues count as equal where
