@@ -178,6 +178,12 @@ CT_API ct_var ct_cholesky_logdet(ct_var L);
  * broadcast. */
 CT_API ct_var ct_lstsq(ct_var A, ct_var B);
 
+/* A = Q R by Householder's reflectors: Q (..., m, r) with orthonormal columns, and in *R (may be NULL) an
+ * upper triangle (..., r, n) with a positive diagonal, for A (..., m, n) and r = min(m, n). A member whose
+ * first r columns are linearly dependent to working precision becomes NaN and is flagged. [Walter & Lehmann
+ * 2018] */
+CT_API ct_var ct_qr(ct_var A, ct_var *R);
+
 /* P = (BᵀB + λ DᵀD)⁻¹ Bᵀ, the first r columns of the pseudo-inverse of [B; √λ D]: B (..., r, n), D (m, n) or
  * (..., m, n), lambda (...) positive, one for all samples or one for each -> (..., n, r), a transposed view.
  * All three get gradients. A sample whose matrix is singular to working precision, or whose lambda is not
