@@ -1,7 +1,8 @@
 /* det:      y = det A by LU; 0 for a singular A                                   A: (..., n, n) -> (...)
  * adjoint:  Ā = ȳ C,  C = det(A) A⁻ᵀ, the cofactors                            [Jacobi; Giles 2008, §2.2.4]
  * tangent:  ẏ = ⟨C, Ȧ⟩
- * cofactor: C = det(U) det(V) U diag(c) Vᵀ,  c_k = Π_{j≠k} s_j,  from A = U diag(s) Vᵀ  [Stewart 1998]
+ * cofactor: C = det(U) det(V) U diag(c) Vᵀ,  c_k = Π_{j≠k} s_j,  from A = U diag(s) Vᵀ;
+ *           from LU where A is regular                          [Stewart 1998, "On the adjugate matrix"]
  * both rules: the Hessian of det, which is symmetric: H[X] = det(U) det(V) U M Vᵀ, with K = Uᵀ X V and
  *           M_ii = Σ_{j≠i} D_ij K_jj,  M_ij = -D_ij K_ji,  D_ij = Π_{k≠i,j} s_k
  * These are polynomials in A, so they exist for a singular A, too: C has rank 1 if A has rank n - 1, and is 0
@@ -9,7 +10,6 @@
 #include "support.h"
 
 #include <float.h>
-#include <math.h>
 
 static double epsilon(ct_dtype dtype) { return dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON; }
 
@@ -66,34 +66,46 @@ static ct_shape square(ct_call *c)
     return ct_arg_shape(c, 0);
 }
 
-/* Whether all members are far enough from singular for det(A) A⁻ᵀ. On an asynchronous device no, because that
- * would wait. */
+/* Whether no member is singular to working precision. On an asynchronous device that would have to wait, and
+ * the answer is no. */
 static bool all_regular(ct_call *c, ct_view A)
 {
     const ct_shape shape = ct_view_shape(A);
+    const int64_t n = ct_view_dim(A, -1);
     if (ct_device_is_asynchronous(ct_call_device(c))) return false;
     ct_view QR = ct_view_transpose(ct_scratch(c, A.dtype, shape)),
-            tau = ct_scratch(c, A.dtype, ct__matrix_shape(shape, 1, ct_view_dim(A, -1))),
+            tau = ct_scratch(c, A.dtype, ct__matrix_shape(shape, 1, n)),
             rcond = ct_scratch(c, A.dtype, ct__matrix_shape(shape, 1, 1)),
-            least = ct_scratch(c, A.dtype, ct_shape0());
+            least = ct_scratch(c, A.dtype, ct_shape1(1));
     ct_prim_copy(c, A, QR);
     ct_prim_qr(c, -1, QR, tau);
     ct_prim_tri_rcond(c, QR, rcond);
-    ct_prim_reduce(c, CT_REDUCE_MIN, ct_view_reshape(rcond, ct_shape1(ct_view_count(rcond))),
-                   ct_view_unsqueeze(least, 0));
-    return ct_call_item(c, least) > sqrt(sqrt(epsilon(A.dtype)));
+    ct_prim_reduce(c, CT_REDUCE_MIN, ct_view_reshape(rcond, ct_shape1(ct_view_count(rcond))), least);
+    return ct_call_item(c, least) > (double)n * ct__rounding(A.dtype);
 }
 
-static void by_inverse(ct_call *c, ct_view A, ct_view C)
+/* C = det(A) A⁻ᵀ = det(L U) Πᵀ L⁻ᵀ U⁻ᵀ. Where A is ill-conditioned the inverse is inaccurate, but C is not,
+ * since the determinant is that of the same factors. */
+static void by_factors(ct_call *c, ct_view A, ct_view C)
 {
-    ct_shape batch = ct_view_shape(A);
-    batch.ndim -= 2;
-    ct_view det = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch);
+    const ct_shape shape = ct_view_shape(A);
+    ct_shape batch = shape, order_shape = shape;
+    batch.ndim -= 2, order_shape.ndim--;
+    ct_view LU = ct_view_transpose(ct_scratch(c, A.dtype, shape)), order = ct_scratch(c, CT_I64, order_shape),
+            det = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch),
+            X = ct_scratch(c, A.dtype, shape), pivots = ct_scratch(c, A.dtype, order_shape);
+    ct_prim_getrf(c, A, LU, order);
     ct_prim_lu_det(c, A, det, sign);
+    ct_prim_map1(c, CT_MAP_abs, NULL, ct_view_diagonal(LU), pivots);
+    ct_prim_map1(c, CT_MAP_log, NULL, pivots, pivots);
+    ct_prim_reduce(c, CT_REDUCE_SUM, pivots, ct__with_ones(det, 1));
     ct_prim_map1(c, CT_MAP_exp, NULL, det, det);
     ct_prim_map2(c, CT_MAP_mul, det, sign, det);
-    ct_prim_getri(c, A, ct_view_transpose(C));
-    ct_prim_map2(c, CT_MAP_mul, C, ct__with_ones(det, 2), C);
+    ct_prim_fill(c, X, 0);
+    ct_prim_copy(c, ct__with_ones(det, 1), ct_view_diagonal(X));
+    ct_prim_trsm(c, CT_UPPER | CT_TRANS, 1, LU, X);
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_UNIT, 1, LU, X);
+    ct_prim_permute_rows(c, X, order, true, C);
 }
 
 static void by_singular_values(ct_call *c, ct_view A, ct_view C)
@@ -108,7 +120,7 @@ static void cofactor_forward(ct_call *c)
     ct_view A = ct_arg(c, 0), C = ct_result(c);
     const int64_t n = ct_view_dim(A, -1);
     if (!ct_is_view(C) || !ct_view_count(C)) return;
-    (all_regular(c, A) ? by_inverse : by_singular_values)(c, A, C);
+    (all_regular(c, A) ? by_factors : by_singular_values)(c, A, C);
     ct_prim_flag(c, CT_FINITE, ct_view_reshape(C, ct__matrix_shape(ct_view_shape(C), n * n, 1)),
                  "cofactor %lld", "is not finite: the logarithm of a determinant, ct_slogdet, has the range",
                  C);
