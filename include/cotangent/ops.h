@@ -258,6 +258,11 @@ CT_API ct_var ct_det(ct_var A);
  * subgradient there. A member that is not finite becomes NaN and is flagged. [Giles 2008 §3.1] */
 CT_API ct_var ct_eigh(ct_var A, ct_var *V);
 
+/* The matrix exponential: (..., n, n), by scaling, a Padé approximant of order 13 and squaring. A member
+ * whose largest column sum Σ_i |A_ij| is above 5.6e6, or whose result is beyond the dtype's range, becomes
+ * NaN and is flagged. [Higham 2005] */
+CT_API ct_var ct_expm(ct_var A);
+
 /* The singular values s (..., r) of A (..., m, n), r = min(m, n), descending, and in *U and *Vt (may be NULL)
  * the vectors, U (..., m, r) and Vᵀ (..., r, n): A = U diag(s) Vᵀ. In each column of U the element of largest
  * magnitude is positive. Where values repeat or are 0 it is as with ct_eigh; a loss that turning u_i, u_j and

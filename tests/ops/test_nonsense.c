@@ -207,6 +207,7 @@ static void handles(void **state)
                                       ct_cholesky_logdet,
                                       ct_inverse,
                                       ct_det,
+                                      ct_expm,
                                       ct_inverse_spd,
                                       ct_logdet,
                                       ct_inverse_diag,
