@@ -22,6 +22,7 @@ ct_var ct__bar_of(ct__sweep *s, uint32_t index)
     const ct_tensor *value = s->tape->node[index].value;
     const bool arrived = ct__has_bar(s, index);
     if (arrived && s->record) return ct__handle(s->tape, ct__slot_of(s, index)->var - 1);
+    if (arrived) ct__settle_bar(s, index);
     ct_tensor *bar = arrived ? ct_retain(ct__slot_of(s, index)->bar)
                              : ct_zeros(s->tape->device, value->view.dtype, ct_tensor_shape(value));
     return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
@@ -65,9 +66,7 @@ bool ct_has_out_bar(const ct_vjp *g, int k)
 bool ct_wants(const ct_vjp *g, int i)
 {
     if (!has_input(g, i)) return false;
-    uint32_t in = g->tape->node[g->index].in[i];
-    if (g->s->targeted) return in >= g->s->lo && ct__slot_of(g->s, in)->wanted;
-    return g->tape->node[in].flags & NODE_NEEDS_GRAD;
+    return ct__wants_bar(g->s, g->tape->node[g->index].in[i]);
 }
 
 ct_var ct_out_bar_at(ct_vjp *g, int k)
@@ -103,8 +102,8 @@ static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     ct_tape *tape = g->tape;
     const uint32_t in = tape->node[g->index].in[i];
-    const ct_tensor *x = tape->node[in].value;
-    if (bar && !status && !ct__same_shape(&bar->view, &x->view)) bar = summed(tape, bar, &x->view);
+    const ct_view *x = ct__in_value(g, i);
+    if (bar && !status && x && !ct__same_shape(&bar->view, x)) bar = summed(tape, bar, x);
     if (bar && !status) {
         ct__accumulate(g->s, in, bar);
     } else {

@@ -46,6 +46,7 @@ const ct_op ct_op_lincomb = { .name = "lincomb",
                               .forward = forward,
                               .vjp = vjp,
                               .jvp = ct_jvp_linear,
+                              .jvp_stacked = true,
                               .sample = sample };
 
 ct_var ct_lincomb(const double *a, const ct_var *x, int n)

@@ -442,7 +442,8 @@ static void wait_for_it(ct_call *c)
 
 static void applies(ct_tape *, trained *t)
 {
-    static const ct_op waits = { "waits", 1, like_input, wait_for_it, NULL, NULL, NULL, false, 0, NULL };
+    static const ct_op waits = { "waits", 1,     like_input, wait_for_it, NULL,  NULL,
+                                 NULL,    false, 0,          NULL,        false, {} };
     ct_apply(&waits, &t->loss, 1, NULL, 0);
 }
 

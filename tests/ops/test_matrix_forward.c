@@ -1,6 +1,6 @@
 /* Forward mode over the whole matrix: ⟨c, Jẋ⟩ = ⟨Jᵀc, ẋ⟩; a forward rule against the transposed backward
- * rule; the second derivative by reverse over forward and by forward over reverse against reverse over
- * reverse. */
+ * rule; two tangents at a time; the second derivative by reverse over forward and by forward over reverse
+ * against reverse over reverse. */
 #include "matrix.h"
 
 #include "autograd/internal.h"
@@ -110,6 +110,25 @@ static void check_transposed(const point *p, call *k)
     ct_tape_reset(p->tape); /* before its op goes */
 }
 
+/* Two tangents at a time give what each gives alone. */
+static void check_stacked(const point *p, call *k)
+{
+    enum { T = 2 };
+    ct_var dots[T][X], stacked[X], y_dot[Y], one[Y], row[Y];
+    for (int i = 0; i < k->n; i++) {
+        dots[0][i] = k->x_dot[i];
+        dots[1][i] = draw(p, k->x[i], (uint64_t)(2 * X + i));
+        stacked[i] = ct_stack((ct_var[]){ dots[0][i], dots[1][i] }, T, 0);
+    }
+    ct_status s = ct_jvp(k->y, y_dot, k->m, k->x, stacked, k->n, CT_GRAD_FREE);
+    if (!matrix_check(p, s == CT_OK, "two tangents: %s", ct_tape_message(p->tape))) return;
+    for (int t = 0; t < T; t++) {
+        ct_jvp(k->y, one, k->m, k->x, dots[t], k->n, CT_GRAD_FREE);
+        for (int o = 0; o < k->m; o++) row[o] = ct_row(y_dot[o], t);
+        check_same(p, "a tangent of two against it alone", row, one, k->m, rounding(p));
+    }
+}
+
 static void check_second(const point *p, call *k)
 {
     ct_var y_dot[Y], x_bar[X], by[3][X], none = { NULL, 0, 0 };
@@ -129,6 +148,8 @@ static void visit(point *p)
     open_call(&k, p);
     if (!k.m) return;
     check_transposed(p, &k);
+    open_call(&k, p);
+    check_stacked(p, &k);
     if (p->s.kinks || p->s.size > 3) return;
     open_call(&k, p);
     check_second(p, &k);

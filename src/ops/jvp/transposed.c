@@ -14,7 +14,11 @@ static uint32_t push_again(const ct_vjp *g, const ct_var *in)
     const ct_node *node = &g->tape->node[g->index], call = *node;
     ct_tensor *value[CT_MAX_OUTPUTS];
     unsigned flags[CT_MAX_OUTPUTS];
-    for (int k = 0; k < call.n_out; k++) value[k] = node[k].value, flags[k] = node[k].flags & ~NODE_KEEP;
+    for (int k = 0; k < call.n_out; k++) {
+        value[k] = ct_value(ct_out_at(g, k));
+        flags[k] = node[k].flags & ~(unsigned)(NODE_KEEP | NODE_NUMBER);
+    }
+    if (g->tape->status) return UINT32_MAX;
     return ct__push_call(g->tape, &call, in, value, flags);
 }
 

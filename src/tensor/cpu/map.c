@@ -80,6 +80,40 @@ ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a
     return run(dev, 4, t, ct__maps_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, dev->tuning->grain);
 }
 
+/* -- single elements ------------------------------------------------------------------------------------- */
+
+/* The kernel's result for one element of each operand. */
+static double one(ct__kernel kernel, void *const *data, const void *context)
+{
+    static const int64_t step[CT__OPERANDS] = { 1, 1, 1, 1 };
+    kernel(1, 1, data, step, step, context);
+    return *(const double *)data[0];
+}
+
+double ct__cpu_number1(const ct_device *dev, ct_map1 f, const double p[2], double x)
+{
+    const ct__maps *t = ct__maps_of(dev->isa, CT_F64);
+    return one(t->any_value[f] ? t->any_value[f] : t->value1[f], (void *const[]){ &x, &x }, p);
+}
+
+double ct__cpu_number1_bar(const ct_device *dev, ct_map1 f, const double p[2], double x, double y, double g)
+{
+    const ct__maps *t = ct__maps_of(dev->isa, CT_F64);
+    return one(t->any_bar[f] ? t->any_bar[f] : t->bar1[f], (void *const[]){ &g, &x, &y, &g }, p);
+}
+
+double ct__cpu_number2(const ct_device *dev, ct_map2 f, double a, double b)
+{
+    (void)dev;
+    return one(ct__maps_of(CT__ISA_BASE, CT_F64)->value2[f], (void *const[]){ &a, &a, &b }, NULL);
+}
+
+double ct__cpu_number2_bar(const ct_device *dev, ct_map2 f, int side, double a, double b, double g)
+{
+    (void)dev;
+    return one(ct__maps_of(CT__ISA_BASE, CT_F64)->bar2[f][side], (void *const[]){ &g, &a, &b, &g }, NULL);
+}
+
 /* -- a x + b y ------------------------------------------------------------------------------------------- */
 
 #define AXPBY(T)                                                                                           \
