@@ -221,8 +221,13 @@ static void jvp(ct_vjp *g)
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_det = {
-    .name = "det", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
-};
+const ct_op ct_op_det = { .name = "det",
+                          .n_in = 1,
+                          .shape = shape,
+                          .forward = forward,
+                          .vjp = vjp,
+                          .jvp = jvp,
+                          .sample = sample,
+                          .jvp_stacked = true };
 
 ct_var ct_det(ct_var A) { return ct_apply(&ct_op_det, &A, 1, NULL, 0); }

@@ -82,9 +82,14 @@ static void sample(ct_sample *s)
     ct_sample_spd(s, 0, n < 32 ? n : 32);
 }
 
-const ct_op ct_op_eigh = {
-    .name = "eigh", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
-};
+const ct_op ct_op_eigh = { .name = "eigh",
+                           .n_in = 1,
+                           .shape = shape,
+                           .forward = forward,
+                           .vjp = vjp,
+                           .jvp = jvp,
+                           .sample = sample,
+                           .jvp_stacked = true };
 
 ct_var ct_eigh(ct_var A, ct_var *V)
 {

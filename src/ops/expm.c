@@ -53,7 +53,8 @@ static ct_var above(ct_var x, double limit) { return ct_less(ct_scalar(x.tape, c
 static int squarings(ct_call *c, ct_var norm)
 {
     if (ct_device_is_asynchronous(ct_call_device(c)) || !ct_tensor_count(ct_value(norm))) return SQUARINGS;
-    const double most = ct_item(ct_max(norm, CT_ALL, false));
+    const ct_tensor *largest = ct_value(ct_max(norm, CT_ALL, false));
+    const double most = largest ? ct_call_item(c, ct_view_of(largest)) : 0;
     return most > theta ? (int)fmin(ceil(log2(most / theta)), SQUARINGS) : 0;
 }
 

@@ -94,9 +94,14 @@ static void sample(ct_sample *s)
         ct_sample_normal(s, 0, variant == 1 ? ct_shape2(2 * n + 1, n) : ct_shape2(n, size + 2));
 }
 
-const ct_op ct_op_qr = {
-    .name = "qr", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
-};
+const ct_op ct_op_qr = { .name = "qr",
+                         .n_in = 1,
+                         .shape = shape,
+                         .forward = forward,
+                         .vjp = vjp,
+                         .jvp = jvp,
+                         .sample = sample,
+                         .jvp_stacked = true };
 
 ct_var ct_qr(ct_var A, ct_var *R)
 {
