@@ -52,7 +52,8 @@ static ct_var above(ct_var x, double limit) { return ct_less(ct_scalar(x.tape, c
  * norms, as often as any. */
 static int squarings(ct_call *c, ct_var norm)
 {
-    if (ct_device_is_asynchronous(ct_call_device(c)) || !ct_tensor_count(ct_value(norm))) return SQUARINGS;
+    if (!ct_tensor_count(ct_value(norm))) return 0;
+    if (ct_device_is_asynchronous(ct_call_device(c))) return SQUARINGS;
     const ct_tensor *largest = ct_value(ct_max(norm, CT_ALL, false));
     const double most = largest ? ct_call_item(c, ct_view_of(largest)) : 0;
     return most > theta ? (int)fmin(ceil(log2(most / theta)), SQUARINGS) : 0;
@@ -64,8 +65,10 @@ static ct_var compose(ct_call *c)
     if (!ct__need_square(c, 0)) return ct_none();
     if (!ct_arg_dim(c, 0, -1)) return ct_scale(A, 1);
     norm = ct_max(ct_sum(ct_abs(ct_stop_gradient(A)), -2, true), -1, true);
+    ct_var too_large = above(norm, ldexp(theta, SQUARINGS)), zero = ct_scalar(A.tape, ct_var_dtype(A), 0);
+    norm = ct_where(too_large, zero, norm); /* and where it is NaN */
+    ct_var scaled = ct_where(too_large, zero, A);
     const int n = squarings(c, norm);
-    ct_var scaled = A;
     for (int k = 0; k < n; k++) {
         above_k[k] = above(norm, ldexp(theta, k));
         scaled = ct_mul(scaled, ct_shift(ct_scale(above_k[k], -0.5), 1));
@@ -73,8 +76,7 @@ static ct_var compose(ct_call *c)
     ct_var Y = approximant(scaled);
     for (int k = 0; k < n; k++) Y = ct_where(above_k[k], ct_matmul(Y, Y), Y);
     ct_var size = ct_max(ct_max(ct_abs(Y), -1, true), -2, true);
-    ct_var bad = ct_add(above(norm, ldexp(theta, SQUARINGS)),
-                        above(size, ct_var_dtype(A) == CT_F32 ? FLT_MAX : DBL_MAX));
+    ct_var bad = ct_add(too_large, above(size, ct_var_dtype(A) == CT_F32 ? FLT_MAX : DBL_MAX));
     return ct__where_positive(Y, ct_shift(ct_neg(bad), 1), "the exponential", /* its place is always 1 */
                               "is beyond the dtype's range, or its matrix has NaN or a norm above 5.6e6");
 }

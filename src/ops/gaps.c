@@ -1,5 +1,7 @@
 #include "gaps.h"
 
+#include <float.h>
+
 ct_view ct__signs(ct_call *c, ct_view rows)
 {
     const ct_shape one = ct__matrix_shape(ct_view_shape(rows), ct_view_dim(rows, -2), 1);
@@ -13,9 +15,12 @@ ct_view ct__signs(ct_call *c, ct_view rows)
     return most;
 }
 
+/* No less than what has a finite inverse. */
 ct_var ct__gap_rounding(ct_var w)
 {
-    return ct_unsqueeze(ct_scale(ct_max(ct_abs(w), -1, true), ct__rounding(ct_var_dtype(w))), -1);
+    const ct_dtype t = ct_var_dtype(w);
+    ct_var most = ct_unsqueeze(ct_max(ct_abs(w), -1, true), -1);
+    return ct_shift(ct_scale(most, ct__rounding(t)), t == CT_F32 ? 4 * FLT_MIN : 4 * DBL_MIN);
 }
 
 ct_var ct__inverse_beyond(ct_var D, ct_var limit, ct_var *small)

@@ -214,6 +214,22 @@ static void multiples_of_the_identity(void **unused)
     }
 }
 
+/* Differences whose inverse is infinite count as rounding. */
+static void near_underflow(void **unused)
+{
+    (void)unused;
+    for (double scale = 1e-300; scale > 0; scale /= 1e4) {
+        double g[4];
+        ct_var V, A = square(2, (double[]){ scale, scale / 2, scale / 2, -scale });
+        ct_eigh(A, &V);
+        gradient(ct_sum(ct_mul(V, square(2, (double[]){ 1, 2, 3, 4 })), CT_ALL, false), A, false, g);
+        const bool fine = ct_tape_status(tape) == CT_OK;
+        assert_int_equal(fine, scale > 1e-306);
+        for (int i = 0; i < 4; i++) assert_int_equal(fine, isfinite(g[i]) != 0);
+        ct_tape_reset(tape);
+    }
+}
+
 /* Near eigenvalues lose digits in proportion to 1 / gap, and are flagged before none is left. */
 static void close_eigenvalues(void **unused)
 {
@@ -268,6 +284,7 @@ int main(void)
         cmocka_unit_test(flagged_where_they_repeat),
         cmocka_unit_test(multiples_of_the_identity),
         cmocka_unit_test(close_eigenvalues),
+        cmocka_unit_test(near_underflow),
         cmocka_unit_test(bad_inputs),
     };
     return cmocka_run_group_tests(tests, open_tape, close_tape);

@@ -109,8 +109,8 @@ static void out_of_range(void **unused)
         ct_var A = ct_leaf(tape, t), Y = ct_expm(A);
         assert_elements(ct_value(Y), 1e-15, 0, NAN, NAN, NAN, NAN, 1, 0, 0, 1);
         assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
-        assert_non_null(strstr(ct_tape_message(tape),
-                               i < 3 ? "the exponential of batch member 0 is beyond" : "of batch member 0"));
+        if (!strstr(ct_tape_message(tape), "the exponential of batch member 0 is beyond"))
+            fail_msg("%g: %s", bad[i], ct_tape_message(tape));
         ct_release(t);
         ct_tape_reset(tape);
     }
