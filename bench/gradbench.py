@@ -18,7 +18,7 @@ def sines(np, shape, first, scale):
     return (scale * np.sin(first + 0.1 * i * i)).reshape(shape)
 
 
-# -- objectives, with xp for torch or jax.numpy ----------------------------------------------------------------
+# -- objectives, with xp for torch or jax.numpy --------------------------------------------------------------
 
 def lse(xp, n, m, np):
     def f(x):
@@ -53,11 +53,14 @@ def gmm(xp, n, m, np):
         main = (alpha + logs)[:, None] - 0.5 * (z * z).sum(-1)
         return (logsumexp(xp, main).sum() - points * logsumexp(xp, alpha)
                 - 0.5 * (Q * Q).sum() + logs.sum())
-    return f, sines(np, (m * (1 + n + size),), 1, 0.5), (sines(np, (1, points, n), 0.5, 2), place, lower, diagonal)
+    x = sines(np, (m * (1 + n + size),), 1, 0.5)
+    return f, x, (sines(np, (1, points, n), 0.5, 2), place, lower, diagonal)
 
 
 def logsumexp(xp, x):
-    return xp.logsumexp(x, 0) if xp.__name__ == "torch" else xp.log(xp.sum(xp.exp(x - x.max(0)), 0)) + x.max(0)
+    if xp.__name__ == "torch":
+        return xp.logsumexp(x, 0)
+    return xp.log(xp.sum(xp.exp(x - x.max(0)), 0)) + x.max(0)
 
 
 def det(xp, n, m, np):
@@ -139,7 +142,8 @@ def lstm(xp, n, m, np):
                 return (hidden, cell), term
             total = jax.lax.scan(body, (hidden, cell), (sequence[:-1], sequence[1:]))[1].sum()
         return -total / (14 * (n - 1))
-    return f, sines(np, (8 * m + 3, 14), 1, 0.5), (sines(np, (n, 14), 0.5, 1), sines(np, (2 * m, 14), 0.25, 1))
+    rest = sines(np, (n, 14), 0.5, 1), sines(np, (2 * m, 14), 0.25, 1)
+    return f, sines(np, (8 * m + 3, 14), 1, 0.5), rest
 
 
 def ht(xp, n, m, np):
@@ -176,7 +180,7 @@ def ba(xp, n, m, np):
 PROBLEMS = dict(lse=lse, llsq=llsq, gmm=gmm, det=det, kmeans=kmeans, ode=ode, lstm=lstm, ht=ht, ba=ba)
 
 
-# -- derivatives: a function of no arguments that returns (value, derivative) -----------------------------------
+# -- derivatives: a function of no arguments that returns (value, derivative) --------------------------------
 
 def by_torch(torch, name, n, m, np):
     f, x, rest = PROBLEMS[name](torch, n, m, np)
@@ -244,7 +248,8 @@ def measure(np, who, module, case, wanted):
 
 
 def main():
-    os.environ |= {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+    os.environ |= {"OMP_NUM_THREADS": "1",
+                   "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
     lines, said = [], []
     names = peers.chosen(NAMES) or NAMES
     np, torch, jax = peers.load("numpy"), peers.load("torch"), peers.load("jax")
@@ -256,7 +261,8 @@ def main():
         wanted = answers(said)
         for who, module in (("torch", torch), ("jax", jax)):
             for case in wanted if module else ():
-                lines += peers.contend(who, case, functools.partial(measure, np, who, module, case, wanted[case])) or []
+                way = functools.partial(measure, np, who, module, case, wanted[case])
+                lines += peers.contend(who, case, way) or []
     peers.table(lines, value="seconds", columns=("case",), comment=said[0])
 
 

@@ -1,6 +1,7 @@
-/* Bundle adjustment: n observations, each by a camera of 11 parameters (rotation vector, centre, focal length,
- * principal point, two radial distortions), of a point in space, with a weight; the residuals are the weighted
- * error of the projection (n, 2). The Jacobian's blocks (n, 2, 15) by colouring, as elements of a sparse one. */
+/* Bundle adjustment: n observations, each by a camera of 11 parameters (rotation vector, centre, focal
+ * length, principal point, two radial distortions), of a point in space, with a weight; the residuals are the
+ * weighted error of the projection (n, 2). The Jacobian's blocks (n, 2, 15) by colouring, as elements of a
+ * sparse one. */
 #include "gradbench.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The problems of GradBench [https://github.com/gradbench/gradbench] in ops of the library, on made inputs. */
+/* The problems of GradBench [https://github.com/gradbench/gradbench] in ops of the library, on made inputs.
+ * */
 #ifndef GRADBENCH_H
 #define GRADBENCH_H
 

@@ -1,5 +1,6 @@
-/* A hand's pose: m bones in chains of 4, each turned by two angles and moved along; n points of the skin, each a
- * weighted mean of the bones' frames; the Jacobian of the distances (n, 3) to measured points by the angles. */
+/* A hand's pose: m bones in chains of 4, each turned by two angles and moved along; n points of the skin,
+ * each a weighted mean of the bones' frames; the Jacobian of the distances (n, 3) to measured points by the
+ * angles. */
 #include "gradbench.h"
 
 enum { CHAIN = 4 };

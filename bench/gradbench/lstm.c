@@ -1,6 +1,6 @@
 /* The language model of ADBench [Srajer et al. 2018]: m layers of LSTM cells with diagonal weights on 14
- * characters, over n steps. x holds, as rows of 14: for each layer 4 rows of weights and 4 of biases, then the
- * scales of input and output and the output's bias. */
+ * characters, over n steps. x holds, as rows of 14: for each layer 4 rows of weights and 4 of biases, then
+ * the scales of input and output and the output's bias. */
 #include "gradbench.h"
 
 enum { B = 14, GATES = 4 };

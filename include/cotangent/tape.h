@@ -129,7 +129,8 @@ CT_API ct_var ct_hessian(ct_var y, ct_var x);
 
 /* The elements (row[i], col[i]), i < nnz, of that Jacobian, as a constant (nnz), if all others are zero.
  * Columns that share no row are computed as one, so that it takes as many tangents as the greedy colouring of
- * the columns has colours; or as many backward sweeps as that of the rows has, if these are fewer.
+ * the columns has colours; or, if a column has fewer elements at most than a row, as many backward sweeps as
+ * that of the rows has.
  * [Curtis, Powell & Reid 1974, "On the estimation of sparse Jacobian matrices"] */
 CT_API ct_var ct_jacobian_sparse(ct_var y, ct_var x, const int64_t *row, const int64_t *col, int64_t nnz);
 

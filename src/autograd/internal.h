@@ -225,6 +225,10 @@ const ct_view *ct__out_bar(const ct_vjp *g);
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
+/* Gives a ȳ as input i's cotangent, added to what has arrived in one pass. */
+void ct__give_scaled(ct_vjp *g, int i, double a);
+/* Adds the cotangent of output 0 to that of a slice of input 0. Many slices of one value share one tensor. */
+void ct__give_slice(ct_vjp *g, int dim, int64_t start, int64_t stop, int64_t step);
 
 /* -- failure.c ------------------------------------------------------------------------------------------- */
 

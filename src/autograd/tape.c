@@ -262,9 +262,7 @@ ct_dtype ct_var_dtype(ct_var v) { return number_of(v) ? CT_F64 : ct_tensor_dtype
 
 double ct_item(ct_var v)
 {
-    const ct_node *number = number_of(v);
-    if (number) return number->number;
-    ct_node *node = ct__node(v);
+    const ct_node *number = number_of(v), *node = number ? number : ct__node(v);
     if (!node) return NAN;
     if (!ct__may_wait(v.tape->device, "ct_item")) {
         char what[64];
@@ -272,6 +270,7 @@ double ct_item(ct_var v)
         ct__tape_fail_device(v.tape, what);
         return NAN;
     }
+    if (number) return number->number;
     if (ct_tensor_count(node->value) == 1) return ct_tensor_item(node->value);
     char text[96];
     ct_tape_fail(v.tape, CT_ESHAPE,

@@ -25,6 +25,10 @@ static void slice(ct_call *c)
 static void slice_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
+    if (!ct_recording(g)) {
+        ct__give_slice(g, (int)a->dim, a->start, a->end, a->step);
+        return;
+    }
     const int64_t extent = extent_of(a, ct_var_shape(ct_in(g, 0)));
     ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, ct__bound(a->start, extent), a->step));
 }

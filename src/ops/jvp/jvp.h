@@ -19,8 +19,8 @@ int64_t ct__tangents(const ct_vjp *g);
 ct_shape ct__dot_shape(const ct_vjp *g, ct_var v);
 int ct__from_end(const ct_vjp *g, int dim);
 /* The Jacobian J (M, N) of y with respect to x times directions v: row i of JV (count, M) is J v for row i of
- * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M), by
- * backward sweeps. */
+ * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M),
+ * by backward sweeps. */
 void ct__jacobian_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV);
 void ct__jacobian_backward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV);
 /* Whether there is a Jacobian of y with respect to x; its extents. */

@@ -1,7 +1,8 @@
-/* Sparse Jacobians. Columns that share no row get one colour. The sum of a colour's unit vectors is one tangent,
- * and each of its elements of J is alone in its row of the product. Likewise for rows and cotangents; the
- * fewer colours are taken. [Curtis, Powell & Reid 1974; Gebremedhin, Manne & Pothen 2005, "What color is your
- * Jacobian?", §3] */
+/* Sparse Jacobians. Columns that share no row get one colour. The sum of a colour's unit vectors is one
+ * tangent, and each of its elements of J is alone in its row of the product. Likewise for rows and
+ * cotangents. The fullest row has as many columns of different colours, and the fullest column as many rows;
+ * the side with the lower of these bounds is coloured. [Curtis, Powell & Reid 1974; Gebremedhin, Manne &
+ * Pothen 2005, "What color is your Jacobian?", §3] */
 #include "jvp.h"
 
 #include "autograd/internal.h"
@@ -31,13 +32,20 @@ typedef struct plan {
     int64_t *colour, *taken; /* taken[c] = j + 1: a line that shares a cross line with j has colour c */
 } plan;
 
+/* The most elements on a cross line, whose lines all need colours of their own. */
+static int64_t least_colours(const plan *p)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < p->n_cross; i++)
+        most = ct__max(most, p->by_cross.first[i + 1] - p->by_cross.first[i]);
+    return most;
+}
+
 /* Gives each line the least colour that no line with a common cross line has. */
 static void colour(plan *p)
 {
-    sort(p->by_line, p->line, p->nnz, p->n_lines);
-    sort(p->by_cross, p->cross, p->nnz, p->n_cross);
     for (int64_t j = 0; j < p->n_lines; j++) p->colour[j] = -1, p->taken[j] = 0;
-    p->taken[p->n_lines] = p->colours = 0;
+    p->taken[p->n_lines] = 0;
     for (int64_t j = 0; j < p->n_lines; j++) {
         for (int64_t k = p->by_line.first[j]; k < p->by_line.first[j + 1]; k++) {
             const int64_t i = p->cross[p->by_line.at[k]];
@@ -53,24 +61,25 @@ static void colour(plan *p)
     }
 }
 
-/* A plan in `work`, of which there must be work_of(M, N, nnz) numbers. */
-static plan plan_of(bool columns, int64_t M, int64_t N, const int64_t *row, const int64_t *col, int64_t nnz,
-                    int64_t *work)
+static int64_t work_of(int64_t M, int64_t N, int64_t nnz) { return M + N + 2 * ct__max(M, N) + 2 * nnz + 3; }
+
+/* A plan in `work`, of work_of(M, N, nnz) numbers: columns are coloured unless rows seem to need less. */
+static plan plan_of(int64_t M, int64_t N, const int64_t *row, const int64_t *col, int64_t nnz, int64_t *work)
 {
-    plan p = { .columns = columns, .nnz = nnz };
-    p.n_lines = columns ? N : M, p.n_cross = columns ? M : N;
-    p.line = columns ? col : row, p.cross = columns ? row : col;
-    p.by_line.first = work, work += p.n_lines + 1;
-    p.by_cross.first = work, work += p.n_cross + 1;
-    p.colour = work, work += p.n_lines;
-    p.taken = work, work += p.n_lines + 1;
+    plan p = { .columns = true, .n_lines = N, .n_cross = M, .nnz = nnz, .line = col, .cross = row };
+    p.by_line.first = work, work += N + 1;
+    p.by_cross.first = work, work += M + 1;
     p.by_line.at = work, work += nnz;
-    p.by_cross.at = work;
+    p.by_cross.at = work, work += nnz;
+    p.colour = work, work += ct__max(M, N);
+    p.taken = work;
+    sort(p.by_line, p.line, nnz, N);
+    sort(p.by_cross, p.cross, nnz, M);
+    const plan rows = { false, M, N, nnz, 0, row, col, p.by_cross, p.by_line, p.colour, p.taken };
+    if (least_colours(&rows) < least_colours(&p)) p = rows;
     colour(&p);
     return p;
 }
-
-static int64_t work_of(int64_t M, int64_t N, int64_t nnz) { return M + N + 2 * ct__max(M, N) + 2 * nnz + 3; }
 
 /* The colours' unit vectors (colours, lines); NULL, with the device's message. */
 static ct_tensor *directions_of(const plan *p, ct_device *dev, ct_dtype dtype)
@@ -140,14 +149,12 @@ ct_var ct_jacobian_sparse(ct_var y, ct_var x, const int64_t *row, const int64_t 
     if (!ct__jacobian_extents("ct_jacobian_sparse", y, x, &M, &N) ||
         !check_pattern(tape, M, N, row, col, nnz))
         return ct__poisoned(tape);
-    const int64_t half = work_of(M, N, nnz);
-    const size_t bytes = (size_t)(2 * half) * sizeof(int64_t);
+    const size_t bytes = (size_t)work_of(M, N, nnz) * sizeof(int64_t);
     int64_t *work = ct__host_alloc(tape->device, bytes);
     if (!work) ct__tape_fail_device(tape, "a Jacobian");
     if (!work) return ct__poisoned(tape);
-    const plan by_column = plan_of(true, M, N, row, col, nnz, work),
-               by_row = plan_of(false, M, N, row, col, nnz, work + half);
-    const ct_var result = elements(by_row.colours < by_column.colours ? &by_row : &by_column, y, x);
+    const plan p = plan_of(M, N, row, col, nnz, work);
+    const ct_var result = elements(&p, y, x);
     ct__host_free(tape->device, work, bytes);
     return result;
 }

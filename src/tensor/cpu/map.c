@@ -116,28 +116,9 @@ double ct__cpu_number2_bar(const ct_device *dev, ct_map2 f, int side, double a, 
 
 /* -- a x + b y ------------------------------------------------------------------------------------------- */
 
-#define AXPBY(T)                                                                                           \
-    static void axpby_##T(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
-                          const void *context)                                                             \
-    {                                                                                                      \
-        const double *factor = context;                                                                    \
-        const T a = (T)factor[0], b = (T)factor[1];                                                        \
-        for (int64_t j = 0; j < n1; j++) {                                                                 \
-            T *out = (T *)data[0] + j * s1[0];                                                             \
-            const T *x = (const T *)data[1] + j * s1[1], *y = (const T *)data[2] + j * s1[2];              \
-            if (s0[0] == 1 && s0[1] == 1 && s0[2] == 1)                                                    \
-                for (int64_t i = 0; i < n0; i++) out[i] = a * x[i] + b * y[i];                             \
-            else                                                                                           \
-                for (int64_t i = 0; i < n0; i++) out[i * s0[0]] = a * x[i * s0[1]] + b * y[i * s0[2]];     \
-        }                                                                                                  \
-    }
-AXPBY(double)
-AXPBY(float)
-
 ct_status ct__cpu_axpby(ct_device *dev, double a, const ct_view *x, double b, const ct_view *y, ct_view *out)
 {
     const ct_view *t[] = { out, x, y };
-    ct__loop(dev, 3, t, out->dtype == CT_F64 ? axpby_double : axpby_float, (double[]){ a, b },
-             dev->tuning->grain);
+    ct__loop(dev, 3, t, ct__maps_of(CT__ISA_BASE, out->dtype)->axpby, (double[]){ a, b }, dev->tuning->grain);
     return CT_OK;
 }
