@@ -51,7 +51,6 @@ const ct_op ct_op_slogdet = { .name = "slogdet",
                               .forward = forward,
                               .vjp = vjp,
                               .jvp = jvp,
-                              .jvp_stacked = true,
                               .sample = sample };
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
