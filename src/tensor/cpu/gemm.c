@@ -145,8 +145,8 @@ static bool many_rows(const ct__job *job)
            (job->beta == 0 || job->beta == 1);
 }
 
-/* Splits C into equal parts, by its rows and those of A, or by its columns and those of B, so that the threads
- * share the batch evenly. False if no even split exists. */
+/* Splits C into equal parts, by its rows and those of A, or by its columns and those of B, so that the
+ * threads share the batch evenly. False if no even split exists. */
 static bool share(ct__job *job, bool by_rows)
 {
     ct__matrix *cut = &job->m[by_rows ? A : B], *c = &job->m[C];

@@ -48,15 +48,14 @@ static void trim(T *panel, int64_t width, int64_t depth, int64_t k, bool lower)
             if (lower ? p + k < j : p + k > j) panel[p * width + j] = 0;
 }
 
-/* Packs `panels` panels from column j of B's rows [from, to) on, row by row: rows that lie far apart are read
- * once. */
-CT__INLINE void pack_rows(const int panels, const ct__product *q, int64_t from, int64_t to, int64_t j, T *to_)
+/* Packs whole panels together, row by row, from column j of B on: rows that lie far apart are read once. */
+CT__INLINE void pack_rows(const int panels, const ct__product *q, int64_t from, int64_t to, int64_t j, T *x)
 {
     const T *b = (const T *)q->b + from * q->b_rs + j;
-    for (int64_t p = from; p < to; p++, b += q->b_rs, to_ += WIDTH) {
+    for (int64_t p = from; p < to; p++, b += q->b_rs, x += WIDTH) {
         for (int l = 0; l < panels * WIDTH; l += LINE) __builtin_prefetch(b + CT__AHEAD * q->b_rs + l);
         for (int c = 0; c < panels; c++)
-            UNROLL for (int v = 0; v < WIDE; v++) VEC(to_ + c * (to - from) * WIDTH + v * L) =
+            UNROLL for (int v = 0; v < WIDE; v++) VEC(x + c * (to - from) * WIDTH + v * L) =
                 LOAD(b + c * WIDTH + v * L);
     }
 }

@@ -13,7 +13,7 @@
 #include "../cpu.h"
 #include "config.h"
 #include "isa.h"
-#include "vmath.h"
+#include "vmath_f32.h"
 
 #include <math.h>
 
