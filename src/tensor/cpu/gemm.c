@@ -193,10 +193,12 @@ static void by_product(ct__job *job)
     job->member = product_member;
 }
 
-/* With AVX2 the microkernels are faster than the grouped ones. */
+/* The grouped kernels read contiguous rows of B in place. With AVX2 they need one cache line of each at a
+ * time, and lines that lie far apart share few sets of the caches: the microkernels pack them. */
 static ct_status run_few_rows(ct__job *job)
 {
-    if (job->dev->isa != CT__ISA_AVX2) return ct__strips_run(job);
+    const ct__matrix *b = &job->m[B];
+    if (job->dev->isa != CT__ISA_AVX2 || b->cs != 1 || b->rs <= CT__GROUP_NEAR) return ct__strips_run(job);
     by_product(job);
     if (job->members == 1) return ct__job_run_parts(job, 1 << B | 1 << C, true);
     share(job, false);

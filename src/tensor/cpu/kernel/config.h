@@ -78,6 +78,7 @@ enum {
     CT__GROUP_ROWS = 96,         /* rows of a group in a block, which stays in the cache; bits */
     CT__GROUP_BLOCK = 128,       /* rows of a block in a plain product */
     CT__GROUP_DEPTH = 256,       /* inner extent of a packed panel; bits */
+    CT__GROUP_NEAR = 128,        /* with AVX2, stride of B's rows up to which they are read in place; bits */
     CT__GROUP_STRIP = 64,        /* columns of a plain product for each thread, at least */
     CT__GROUP_AHEAD = 32,        /* prefetch distance, in rows */
     CT__GROUP_FETCHED = 1 << 16, /* bytes of a matrix up to which it is prefetched */

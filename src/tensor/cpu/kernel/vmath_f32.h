@@ -6,7 +6,9 @@
 
 #include "vmath.h"
 
-/* e^(x + tail) = 2^n (1 + high + p), with first * second = 2^n, as ct__exp_parts. Returns p. */
+/* e^(x + tail) = 2^n (1 + high + p), with first * second = 2^n, as ct__exp_parts. Returns p. Operations that
+ * are not fused round more often: then ½ r² is added by itself, and with it what r has lost in rounding, times
+ * its slope r. */
 CT__INLINE float ct__exp_partsf(float x, float tail, float *high, float *first, float *second, bool fused)
 {
     static const float P[] = { 0x1.a0f8d4p-13f, 0x1.6d117cp-10f, 0x1.1110f6p-7f,
@@ -19,7 +21,9 @@ CT__INLINE float ct__exp_partsf(float x, float tail, float *high, float *first, 
     uint32_t whole = ct__bits32(shifted), half = ct__bits32(ct__madf(n, 0.5f, CT__ROUNDF, fused));
     *first = ct__of_bits32((half + 127) << 23);
     *second = ct__of_bits32((whole - half + 127) << 23);
-    return ct__madf(ct__hornerf(6, P, r, fused), r * r, -low, fused);
+    const float square = r * r, rest = 0.5f * square + (r * ((*high - r) - low) - low);
+    return fused ? __builtin_fmaf(ct__hornerf(6, P, r, true), square, -low)
+                 : square * r * ct__hornerf(5, P, r, false) + rest;
 }
 
 /* e^(x + tail) */
@@ -65,15 +69,18 @@ CT__INLINE float ct__log1pf(float x, bool fused)
     return x == 0 ? x : y;
 }
 
-/* a + a z P(z) with z = a², for a = |x| < 7/8; else 1 - 2 / (e^2a + 1). The sign of x. */
+/* a + a z P(z) with z = a², for a = |x| < 27/32; else 1 - 2 / (1 + e^2a), where e^2a = e + low before it is
+ * rounded, and 2 / (d + low) = t - ½ t² low for t = 2 / d. From a = 10 on it is 1. The sign of x. */
 CT__INLINE float ct__tanhf(float x, bool fused)
 {
-    static const float P[] = { -0x1.f8ccacp-12f, 0x1.5b23cep-9f, -0x1.10f09ep-7f, 0x1.6372f8p-6f,
-                               -0x1.b9d9e8p-5f,  0x1.110fa6p-3f, -0x1.55555p-2f };
+    static const float P[] = { 0x1.f5564p-14f, -0x1.b4d302p-11f, 0x1.91c5e2p-9f, -0x1.194358p-7f,
+                               0x1.64d3f4p-6f, -0x1.b9f8acp-5f,  0x1.111044p-3f, -0x1.555552p-2f };
     float a = __builtin_fabsf(x), z = a * a;
-    float small = ct__madf(a, z * ct__hornerf(7, P, z, fused), a, fused);
-    float large = 1 - 2 / (ct__expf(2 * a, fused) + 1);
-    return __builtin_copysignf(a < 0.875f ? small : large, x);
+    float small = ct__madf(a, z * ct__hornerf(8, P, z, fused), a, fused);
+    float high, first, second, p = ct__exp_partsf(a > 10 ? 20 : 2 * a, 0, &high, &first, &second, fused);
+    float sum = 1 + (high + p), low = ((high + p) - (sum - 1)) * first * second;
+    float t = 2 / (1 + sum * first * second), y = 1 - t, large = y + (((1 - y) - t) + 0.5f * t * t * low);
+    return __builtin_copysignf(a < 0.84375f ? small : large, x);
 }
 
 /* e^(-x²) = e^(-s - r), where s + r is x² exactly, as in ct__gaussian */
