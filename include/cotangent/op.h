@@ -22,6 +22,13 @@ typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and 
 #define CT_MAX_INPUTS  64
 #define CT_MAX_OUTPUTS 6
 
+/* A map of maps.h that an op is on inputs of one f64 element each. */
+typedef struct ct_number_map {
+    int inputs; /* 1: f is a ct_map1, with the call's attributes as p; 2: a ct_map2; 0: no map */
+    int f;
+    int ndim; /* the least number of dimensions that the op takes */
+} ct_number_map;
+
 typedef struct ct_op {
     const char *name;
     int n_in; /* number of inputs; -1: any number up to CT_MAX_INPUTS */
@@ -44,6 +51,12 @@ typedef struct ct_op {
     /* The forward rule: sets the outputs' tangents with ct_give_out_dot. NULL: the engine transposes vjp,
      * which takes some three times as long. ct_jvp_linear and ct_jvp_multilinear are such rules. */
     void (*jvp)(ct_vjp *g);
+    /* Whether jvp takes T tangents at a time: each has dimensions (T, 1, ..., 1) before its own, one more in
+     * all than any input or output. Otherwise it is called T times. */
+    bool jvp_stacked;
+    /* With a map for single elements the tape keeps them in its nodes, if they lie in host memory. It calls
+     * neither shape nor forward, and vjp only in a recorded sweep. */
+    ct_number_map number;
 } ct_op;
 
 /* Computes op on in[0..n) and records it if a gradient is wanted. `attr` (may be NULL) is plain data, which

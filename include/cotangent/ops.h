@@ -178,6 +178,12 @@ CT_API ct_var ct_cholesky_logdet(ct_var L);
  * broadcast. */
 CT_API ct_var ct_lstsq(ct_var A, ct_var B);
 
+/* A = Q R by Householder's reflectors: Q (..., m, r) with orthonormal columns, and in *R (may be NULL) an
+ * upper triangle (..., r, n) with a positive diagonal, for A (..., m, n) and r = min(m, n). A member whose
+ * first r columns are linearly dependent to working precision becomes NaN and is flagged. [Walter & Lehmann
+ * 2018] */
+CT_API ct_var ct_qr(ct_var A, ct_var *R);
+
 /* P = (BᵀB + λ DᵀD)⁻¹ Bᵀ, the first r columns of the pseudo-inverse of [B; √λ D]: B (..., r, n), D (m, n) or
  * (..., m, n), lambda (...) positive, one for all samples or one for each -> (..., n, r), a transposed view.
  * All three get gradients. A sample whose matrix is singular to working precision, or whose lambda is not
@@ -238,6 +244,30 @@ CT_API ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned 
 CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
 /* log det A: -inf if det A is 0, NaN and flagged if it is negative; otherwise as ct_slogdet. */
 CT_API ct_var ct_logdet(ct_var A);
+
+/* det A by LU: (..., n, n) -> (...). Its gradient, the matrix of cofactors, and second derivatives are right
+ * for a singular A, too. Third ones need an A that is not singular to working precision, else they are NaN
+ * and flagged. So is a determinant or a cofactor beyond the dtype's range. [Stewart 1998] */
+CT_API ct_var ct_det(ct_var A);
+
+/* The eigenvalues w (..., n) of a symmetric A (..., n, n), ascending, and in *V (may be NULL) orthonormal
+ * eigenvectors as columns (..., n, n): A V = V diag(w). Only A's lower triangle is read; the cotangent is
+ * symmetric. In each vector the element of largest magnitude is positive. Eigenvalues count as equal where
+ * they differ by at most 16 eps max |w|. A loss that depends on how their vectors are turned, or on both w
+ * and V there, makes that member's cotangent NaN and flagged; so does a tangent of V. A loss of w alone has a
+ * subgradient there. A member that is not finite becomes NaN and is flagged. [Giles 2008 §3.1] */
+CT_API ct_var ct_eigh(ct_var A, ct_var *V);
+
+/* The matrix exponential: (..., n, n), by scaling, a Padé approximant of order 13 and squaring. A member
+ * whose largest column sum Σ_i |A_ij| is above 5.6e6, or whose result is beyond the dtype's range, becomes
+ * NaN and is flagged. [Higham 2005] */
+CT_API ct_var ct_expm(ct_var A);
+
+/* The singular values s (..., r) of A (..., m, n), r = min(m, n), descending, and in *U and *Vt (may be NULL)
+ * the vectors, U (..., m, r) and Vᵀ (..., r, n): A = U diag(s) Vᵀ. In each column of U the element of largest
+ * magnitude is positive. Where values repeat or are 0 it is as with ct_eigh; a loss that turning u_i, u_j and
+ * v_i, v_j together does not change, such as one of U Vᵀ, has its gradient there. [Townsend 2016] */
+CT_API ct_var ct_svd(ct_var A, ct_var *U, ct_var *Vt);
 
 /* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K, by one Cholesky factorisation: (..., n, n) (..., n, 1) ->
  * (...). K is symmetric positive definite. Only its lower triangle is read; its cotangent is symmetric. */

@@ -108,11 +108,12 @@ typedef enum ct_grad_flags {
 CT_API ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags);
 
 /* The Jacobian-vector products y_dot[k] = Σ_i (dy[k]/dx[i]) x_dot[i] for m outputs and n inputs, by a forward
- * sweep over what was recorded. x are different leaves or intermediates; x_dot[i] has x[i]'s shape and dtype;
- * of a symmetric input only its symmetric part counts. With CT_GRAD_RECORD the sweep is recorded, so that
- * y_dot can be differentiated, by ct_grad as by ct_jvp; otherwise y_dot are constants. No value is freed. A
- * sweep that freed the values of the ops between x and y must not have come before. On failure every y_dot[k]
- * is poisoned. y_dot may be x or x_dot. */
+ * sweep over what was recorded. x are different leaves or intermediates; x_dot[i] has x[i]'s shape and dtype,
+ * or for T tangents at a time each x_dot[i] has one more dimension, T, before those of x[i], and each
+ * y_dot[k] before those of y[k]. Of a symmetric input only the tangent's symmetric part counts. With
+ * CT_GRAD_RECORD the sweep is recorded, so that y_dot can be differentiated, by ct_grad as by ct_jvp;
+ * otherwise y_dot are constants. No value is freed. A sweep that freed the values of the ops between x and y
+ * must not have come before. On failure every y_dot[k] is poisoned. y_dot may be x or x_dot. */
 CT_API ct_status ct_jvp(const ct_var *y, ct_var *y_dot, int m, const ct_var *x, const ct_var *x_dot, int n,
                         ct_grad_flags flags);
 
@@ -121,10 +122,17 @@ CT_API ct_status ct_jvp(const ct_var *y, ct_var *y_dot, int m, const ct_var *x, 
 CT_API ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n);
 
 /* The Jacobian of y with respect to x, and the Hessian of a one-element y, as constants (M, N) and (N, N) of
- * the elements in row-major order, for M elements of y and N of x. A Jacobian takes N forward or M backward
- * sweeps, whichever are fewer; a Hessian a recorded sweep and N more. Nothing is freed. */
+ * the elements in row-major order, for M elements of y and N of x. A Jacobian takes N tangents, 32 at a time,
+ * or M backward sweeps, whichever are fewer; a Hessian a recorded sweep and N tangents. Nothing is freed. */
 CT_API ct_var ct_jacobian(ct_var y, ct_var x);
 CT_API ct_var ct_hessian(ct_var y, ct_var x);
+
+/* The elements (row[i], col[i]), i < nnz, of that Jacobian, as a constant (nnz), if all others are zero.
+ * Columns that share no row are computed as one, so that it takes as many tangents as the greedy colouring of
+ * the columns has colours; or, if a column has fewer elements at most than a row, as many backward sweeps as
+ * that of the rows has.
+ * [Curtis, Powell & Reid 1974, "On the estimation of sparse Jacobian matrices"] */
+CT_API ct_var ct_jacobian_sparse(ct_var y, ct_var x, const int64_t *row, const int64_t *col, int64_t nnz);
 
 /* out[0..m) = f(in[0..n)), of which the tape keeps the inputs and outputs alone: a sweep calls f again and
  * sweeps through what it records. So a loop of n steps in blocks of √n holds 2√n steps in place of n, and
@@ -135,6 +143,14 @@ CT_API ct_var ct_hessian(ct_var y, ct_var x);
 typedef void ct_checkpoint_fn(ct_tape *tape, const ct_var *in, ct_var *out, void *context);
 CT_API ct_status ct_checkpoint(const ct_var *in, int n, ct_var *out, int m, ct_checkpoint_fn *f,
                                void *context);
+
+/* out[0..m) = the carried values in[0..m) after `steps` calls of f, each of which sets them anew from
+ * in[0..n) and the step's number, from 0. Shared values, such as weights or a sequence, are in[m..n). Blocks
+ * of √steps steps are checkpoints: the tape holds √steps blocks, a sweep the steps of one, and each step is
+ * computed twice. What ct_checkpoint asks of f holds. On failure every output is poisoned. out may be in. */
+typedef void ct_scan_fn(ct_tape *tape, int64_t step, const ct_var *in, ct_var *out, void *context);
+CT_API ct_status ct_scan(const ct_var *in, int n, ct_var *out, int m, int64_t steps, ct_scan_fn *f,
+                         void *context);
 
 /* Between these two calls ops compute but are not recorded, so their results are constants. The calls
  * nest. */

@@ -141,7 +141,10 @@ static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
 
 ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
 {
-    if (!tape || tape->status || !may_call(tape, op, in, n)) return ct__poisoned(tape);
+    ct_var y;
+    if (!tape || tape->status) return ct__poisoned(tape);
+    if (ct__apply_number(tape, op, in, n, attr, attr_size, &y)) return y;
+    if (!may_call(tape, op, in, n)) return ct__poisoned(tape);
     ct_call c;
     c.tape = tape;
     c.op = op;

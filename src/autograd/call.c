@@ -141,7 +141,10 @@ ct_view ct_contiguous(ct_call *c, ct_view v)
 double ct_call_item(ct_call *c, ct_view v)
 {
     double item = NAN;
-    if (ct__usable(c, &v)) ct__call_status(c, ct__item(&v, &item));
+    if (!ct__usable(c, &v)) return item;
+    ct_device *dev = v.storage->device;
+    const bool there = !ct_device_is_asynchronous(dev) || ct__may_wait(dev, "ct_call_item");
+    ct__call_status(c, there ? ct__item(&v, &item) : dev->last_status);
     return item;
 }
 

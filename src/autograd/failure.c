@@ -112,11 +112,6 @@ void ct__call_status(ct_call *c, ct_status status)
 
 /* -- values that changed since they were recorded -------------------------------------------------------- */
 
-static bool is_written(const ct_node *node)
-{
-    return node->value && node->version != node->value->view.storage->version;
-}
-
 static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k, uint32_t value)
 {
     const ct_node *node = &tape->node[value];
@@ -128,7 +123,7 @@ static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k
     return false;
 }
 
-bool ct__values_stand(ct_tape *tape, uint32_t i)
+bool ct__refuse_values(ct_tape *tape, uint32_t i)
 {
     const ct_node *node = &tape->node[i];
     for (int k = 0; k < node->n_out; k++)
@@ -141,9 +136,9 @@ bool ct__values_stand(ct_tape *tape, uint32_t i)
             return false;
         }
     for (int k = 0; k < node->n_in; k++)
-        if (is_written(&tape->node[node->in[k]])) return refuse_written(tape, i, "input", k, node->in[k]);
+        if (ct__is_written(&tape->node[node->in[k]])) return refuse_written(tape, i, "input", k, node->in[k]);
     for (int k = 0; k < node->n_out; k++)
-        if (is_written(&node[k])) return refuse_written(tape, i, "output", k, i + (uint32_t)k);
+        if (ct__is_written(&node[k])) return refuse_written(tape, i, "output", k, i + (uint32_t)k);
     return true;
 }
 

@@ -15,17 +15,20 @@ enum {
     NODE_LEAF = 2,       /* its cotangent is kept          */
     NODE_KEEP = 4,       /* ct_keep: survives sweeps       */
     NODE_FREED = 8,      /* a sweep has released its value */
-    NODE_RULE = 16,      /* an output of ct_save_for_vjp       */
+    NODE_RULE = 16,      /* an output of ct_save_for_vjp  */
+    NODE_NUMBER = 32,    /* its value is `number`          */
 };
 
 typedef struct ct_node {
     const ct_op *op;  /* NULL: leaf or constant                     */
-    ct_tensor *value; /* owned                                      */
+    ct_tensor *value; /* owned; of a number, NULL until it is asked for */
     ct_tensor *bar;   /* owned: the cotangent; NULL if none arrived */
+    double number;
     const uint32_t *in;
     const void *attr;
     uint8_t n_in, n_out, part, flags;
     uint32_t version; /* version of the value's memory at recording */
+    int ndim;         /* of a number's tensor                       */
 } ct_node;
 
 typedef struct ct_chunk ct_chunk; /* a block of the arena */
@@ -35,13 +38,15 @@ typedef struct ct_arena {
     char *free, *end; /* what is left of the current chunk */
 } ct_arena;
 
-/* One node's cotangent during a sweep: a tensor, or the handle of a recorded value. */
+/* One node's cotangent during a sweep: a tensor, a number or their sum; or the handle of a recorded value. */
 typedef struct ct_slot {
     ct_tensor *bar;
+    double number;
     uint32_t var; /* index + 1 on the tape; 0: none                 */
     bool target;  /* a target of the sweep                          */
     bool leads;   /* an input of its op leads to a target or is one */
     bool wanted;  /* a target, or leads to one                      */
+    bool counted; /* a number has arrived                           */
 } ct_slot;
 
 /* A call whose factorisation an asynchronous device may report as failed later. */
@@ -78,6 +83,7 @@ struct ct_tape {
     ct_node *node;
     uint32_t n, epoch;
     size_t capacity; /* of node */
+    bool numbers;    /* ops on single elements run in their nodes (number.c) */
     int no_grad;
     ct_arena arena;
     ct_slot *slot; /* a stack: nested sweeps use the slots above */
@@ -101,14 +107,17 @@ static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
     return (ct_var){ tape, index, tape->epoch };
 }
 ct_var ct__poisoned(ct_tape *tape);
-/* The node of a handle that has a value; NULL, with the tape's error set, if it has none. */
-ct_node *ct__no_node(ct_var v);
+/* Whether v is a handle of this tape, which has not failed. */
+static inline bool ct__is_here(const ct_tape *tape, ct_var v)
+{
+    return tape && v.tape == tape && !tape->status && v.epoch == tape->epoch && v.index < tape->n;
+}
+/* The node of a handle that has a value, as a tensor; NULL, with the tape's error set, if it has none. */
+ct_node *ct__node_elsewhere(ct_var v);
 static inline ct_node *ct__node(ct_var v)
 {
-    ct_tape *tape = v.tape;
-    if (tape && !tape->status && v.epoch == tape->epoch && v.index < tape->n && tape->node[v.index].value)
-        return &tape->node[v.index];
-    return ct__no_node(v);
+    ct_node *node = ct__is_here(v.tape, v) ? &v.tape->node[v.index] : NULL;
+    return node && node->value ? node : ct__node_elsewhere(v);
 }
 /* Appends a node. Takes `value` over, also on failure. Returns the node's index; UINT32_MAX if memory is
  * exhausted. */
@@ -183,6 +192,21 @@ void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
 /* ct_apply_on, and with attr_size = 0 and attributes that live as long as the tape: they are not copied. */
 ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size);
 
+/* -- number.c: values of one element that live in their nodes ------------------------------------------- */
+
+/* Whether the node's value is a number of which no tensor has been made. */
+static inline bool ct__is_number(const ct_node *node)
+{
+    return !node->value && (node->flags & (NODE_NUMBER | NODE_FREED)) == NODE_NUMBER;
+}
+/* The shape of a number's tensor: (), (1), (1, 1), ... */
+ct_shape ct__number_shape(const ct_node *node);
+/* Makes the tensor of a number. False, with the tape's error set, if memory is exhausted. */
+bool ct__make_tensor(ct_tape *tape, ct_node *node);
+/* Applies op to numbers, if it has a rule for them and the inputs are such; else returns false. */
+bool ct__apply_number(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
+                      size_t attr_size, ct_var *y);
+
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
 /* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */
@@ -201,6 +225,10 @@ const ct_view *ct__out_bar(const ct_vjp *g);
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
+/* Gives a ȳ as input i's cotangent, added to what has arrived in one pass. */
+void ct__give_scaled(ct_vjp *g, int i, double a);
+/* Adds the cotangent of output 0 to that of a slice of input 0. Many slices of one value share one tensor. */
+void ct__give_slice(ct_vjp *g, int dim, int64_t start, int64_t stop, int64_t step);
 
 /* -- failure.c ------------------------------------------------------------------------------------------- */
 
@@ -208,10 +236,22 @@ void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 void ct__describe(const ct_call *c, char *buffer, size_t size);
 /* Takes a backend's status: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
-/* Where a factorisation notes its failure. */
 /* Whether the values that the rule of the call at node i may read are still those that were recorded; if not,
  * the tape fails. */
-bool ct__values_stand(ct_tape *tape, uint32_t i);
+bool ct__refuse_values(ct_tape *tape, uint32_t i);
+static inline bool ct__is_written(const ct_node *node)
+{
+    return node->value && node->version != node->value->view.storage->version;
+}
+static inline bool ct__values_stand(ct_tape *tape, uint32_t i)
+{
+    const ct_node *node = &tape->node[i];
+    bool stand = true;
+    for (int k = 0; k < node->n_out; k++) stand &= !(node[k].flags & NODE_FREED || ct__is_written(&node[k]));
+    for (int k = 0; k < node->n_in; k++) stand &= !ct__is_written(&tape->node[node->in[k]]);
+    return stand || ct__refuse_values(tape, i);
+}
+/* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
 /* Sets the message if a factorisation has failed in this call, because the tape outlives the call. If an
  * asynchronous device may report a failure later, keeps what the message will need. */

@@ -22,6 +22,7 @@ ct_var ct__bar_of(ct__sweep *s, uint32_t index)
     const ct_tensor *value = s->tape->node[index].value;
     const bool arrived = ct__has_bar(s, index);
     if (arrived && s->record) return ct__handle(s->tape, ct__slot_of(s, index)->var - 1);
+    if (arrived) ct__settle_bar(s, index);
     ct_tensor *bar = arrived ? ct_retain(ct__slot_of(s, index)->bar)
                              : ct_zeros(s->tape->device, value->view.dtype, ct_tensor_shape(value));
     return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
@@ -65,9 +66,7 @@ bool ct_has_out_bar(const ct_vjp *g, int k)
 bool ct_wants(const ct_vjp *g, int i)
 {
     if (!has_input(g, i)) return false;
-    uint32_t in = g->tape->node[g->index].in[i];
-    if (g->s->targeted) return in >= g->s->lo && ct__slot_of(g->s, in)->wanted;
-    return g->tape->node[in].flags & NODE_NEEDS_GRAD;
+    return ct__wants_bar(g->s, g->tape->node[g->index].in[i]);
 }
 
 ct_var ct_out_bar_at(ct_vjp *g, int k)
@@ -103,8 +102,8 @@ static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     ct_tape *tape = g->tape;
     const uint32_t in = tape->node[g->index].in[i];
-    const ct_tensor *x = tape->node[in].value;
-    if (bar && !status && !ct__same_shape(&bar->view, &x->view)) bar = summed(tape, bar, &x->view);
+    const ct_view *x = ct__in_value(g, i);
+    if (bar && !status && x && !ct__same_shape(&bar->view, x)) bar = summed(tape, bar, x);
     if (bar && !status) {
         ct__accumulate(g->s, in, bar);
     } else {
@@ -162,4 +161,49 @@ void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)
     const ct_shape shape = { .dim = { X->dim[0], Y->dim[1] }, .ndim = 2 };
     ct_tensor *bar = ct__empty(dev, X->dtype, &shape);
     give(g, i, bar, bar ? dev->backend->gemm(dev, 1, X, Y, 0, &bar->view) : CT_ENOMEM);
+}
+
+void ct__give_scaled(ct_vjp *g, int i, double a)
+{
+    if (!ct_wants(g, i)) return;
+    ct_device *dev = g->tape->device;
+    const ct_view *x = ct__in_value(g, i), *y_bar = ct__out_bar(g);
+    ct_tensor *sum = ct__slot_of(g->s, g->tape->node[g->index].in[i])->bar;
+    if (x && sum && ct__can_grow(sum) && ct__same_shape(x, y_bar)) {
+        if (dev->backend->axpby(dev, a, y_bar, 1, &sum->view, &sum->view)) give(g, i, NULL, CT_OK);
+    } else if (a == 1) {
+        give(g, i, ct_retain(ct__slot_of(g->s, g->index)->bar), CT_OK);
+    } else {
+        ct_tensor *bar = ct__empty_like(y_bar);
+        give(g, i, bar,
+             bar ? dev->backend->map1(dev, CT_MAP_scale, (double[]){ a, 0 }, y_bar, &bar->view) : CT_ENOMEM);
+    }
+}
+
+/* Makes *sum, which may be NULL for zeros like x, a tensor that may be added to in place. */
+static bool make_own(ct_tape *tape, ct_tensor **sum, const ct_view *x)
+{
+    if (*sum && ct__can_grow(*sum)) return true;
+    ct_device *dev = tape->device;
+    ct_tensor *own = ct__empty_like(x);
+    if (!own || (*sum ? ct__copy(&(*sum)->view, &own->view) : dev->backend->fill(dev, &own->view, 0))) {
+        ct_release(own);
+        ct__tape_fail_device(tape, "a cotangent");
+        return false;
+    }
+    ct_release(*sum);
+    *sum = own;
+    return true;
+}
+
+void ct__give_slice(ct_vjp *g, int dim, int64_t start, int64_t stop, int64_t step)
+{
+    ct_device *dev = g->tape->device;
+    const ct_view *x = ct__in_value(g, 0);
+    if (!x || !ct_wants(g, 0)) return;
+    ct_tensor **sum = &ct__slot_of(g->s, g->tape->node[g->index].in[0])->bar;
+    if (!make_own(g->tape, sum, x)) return;
+    ct_view part = ct_view_slice((*sum)->view, dim, start, stop, step);
+    if (dev->backend->map2(dev, CT_MAP_add, &part, ct__out_bar(g), &part))
+        ct__tape_fail_device(g->tape, "a cotangent");
 }

@@ -11,6 +11,7 @@ typedef struct ct__sweep {
     size_t base;     /* the beginning of its slots on the tape's stack */
     uint32_t lo, hi; /* the nodes it walks: lo..hi */
     bool record, keep, targeted;
+    int64_t tangents; /* at a time in a forward sweep; 0: one, without a dimension of its own */
 } ct__sweep;
 
 struct ct_vjp {
@@ -18,6 +19,10 @@ struct ct_vjp {
     ct_tape *tape;
     uint32_t index; /* of output 0 */
     ct_var out_bar[CT_MAX_OUTPUTS];
+    /* In a forward sweep with T tangents, if the rule takes one at a time: its number, else -1; and the
+     * tangents of output k that the rule has given, given[k T + t]. */
+    int64_t at;
+    ct_var *given;
 };
 
 static inline ct_slot *ct__slot_of(const ct__sweep *s, uint32_t index)
@@ -31,8 +36,28 @@ static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
 {
     if (index < s->lo || index > s->hi) return false;
     const ct_slot *slot = ct__slot_of(s, index);
-    return s->record ? slot->var != 0 : slot->bar != NULL;
+    return s->record ? slot->var != 0 : slot->bar != NULL || slot->counted;
 }
+
+/* Whether the sweep needs the cotangent of node `index`, an input of an op that it walks. */
+static inline bool ct__wants_bar(const ct__sweep *s, uint32_t index)
+{
+    if (s->targeted) return index >= s->lo && ct__slot_of(s, index)->wanted;
+    return s->tape->node[index].flags & NODE_NEEDS_GRAD;
+}
+
+/* -- number.c -------------------------------------------------------------------------------------------- */
+
+/* Makes the number that has arrived at node i part of its cotangent as a tensor. */
+void ct__make_bar(ct__sweep *s, uint32_t i);
+static inline void ct__settle_bar(ct__sweep *s, uint32_t i)
+{
+    if (i <= s->hi && ct__slot_of(s, i)->counted) ct__make_bar(s, i);
+}
+/* Runs the backward rule of node i, whose value is a number. */
+void ct__run_number_rule(ct__sweep *s, uint32_t i);
+
+/* -- cotangents ------------------------------------------------------------------------------------------ */
 
 /* Whether a cotangent may be added to in place, because nobody else holds its memory. */
 static inline bool ct__can_grow(const ct_tensor *sum)
@@ -60,7 +85,7 @@ static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
     if (s->record)
         ct__slot_of(s, index)->var = bar.index + 1;
     else
-        ct__accumulate(s, index, ct_retain(s->tape->node[bar.index].value));
+        ct__accumulate(s, index, ct_retain(ct_value(bar)));
 }
 /* The cotangent of node `index` as a handle; zeros if none has arrived. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);
@@ -79,6 +104,7 @@ static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *)
     g.s = s;
     g.tape = tape;
     g.index = i;
+    g.at = -1;
     for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
     const int64_t outer = tape->backward_of;
     const int no_grad = tape->no_grad;

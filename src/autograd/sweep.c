@@ -30,7 +30,8 @@ bool ct__sweep_open(ct__sweep *s)
 
 void ct__sweep_close(ct__sweep *s)
 {
-    for (uint32_t i = s->lo; i <= s->hi; i++) ct_release(ct__slot_of(s, i)->bar);
+    for (uint32_t i = s->lo; i <= s->hi; i++)
+        if (ct__slot_of(s, i)->bar) ct_release(ct__slot_of(s, i)->bar);
     s->tape->slots = s->base;
 }
 
@@ -52,14 +53,26 @@ static void pass_node(ct__sweep *s, uint32_t i)
     ct_node *node = &s->tape->node[i];
     ct_slot *slot = ct__slot_of(s, i);
     bool kept = node->flags & (NODE_KEEP | NODE_LEAF);
-    if (!slot->target && !kept) {
+    if (!slot->target && !kept && slot->bar) {
         ct_release(slot->bar);
         slot->bar = NULL;
     }
-    if (s->keep || kept || slot->target || i == s->hi || !node->value) return;
-    ct_release(node->value);
+    if (s->keep || kept || slot->target || i == s->hi) return;
+    if (node->value) ct_release(node->value);
     node->value = NULL;
     node->flags |= NODE_FREED;
+}
+
+/* Runs the backward rule of the call whose output 0 is node i. */
+static void run(ct__sweep *s, uint32_t i)
+{
+    const ct_node *node = &s->tape->node[i];
+    if (node->flags & NODE_NUMBER && !s->record) {
+        ct__run_number_rule(s, i);
+        return;
+    }
+    for (int k = 0; k < node->n_out; k++) ct__settle_bar(s, i + (uint32_t)k);
+    if (!s->tape->status) ct__run_rule(s, i, node->op->vjp);
 }
 
 static void walk(ct__sweep *s)
@@ -74,7 +87,7 @@ static void walk(ct__sweep *s)
         if (arrived && node->op && (node->flags & NODE_NEEDS_GRAD) &&
             (!s->targeted || ct__slot_of(s, i)->leads)) {
             int n_out = node->n_out;
-            ct__run_rule(s, i, node->op->vjp);
+            run(s, i);
             for (int k = 0; k < n_out && i + (uint32_t)k <= s->hi; k++) pass_node(s, i + (uint32_t)k);
         }
         if (tape->status || i == s->lo) return;
@@ -132,8 +145,10 @@ static void deliver(ct__sweep *s)
     ct_tape *tape = s->tape;
     for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
         ct_node *node = &tape->node[i];
+        if (!(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
+        ct__settle_bar(s, i);
         ct_tensor *bar = ct__slot_of(s, i)->bar;
-        if (!bar || !(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
+        if (!bar) continue;
         if (node->bar)
             ct__add_bar(tape, &node->bar, bar);
         else

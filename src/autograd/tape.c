@@ -1,5 +1,6 @@
 /* The tape: nodes, arena and handles. */
 #include "internal.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ ct_tape *ct_tape_new(ct_device *device)
     tape->device = ct_device_retain(device);
     tape->backward_of = -1;
     tape->epoch = 1;
+    tape->numbers = device->backend->number1 && ct__trace_start(tape) < 0;
     return tape;
 }
 
@@ -63,8 +65,8 @@ void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark)
 {
     while (tape->n > n) {
         ct_node *node = &tape->node[--tape->n];
-        ct_release(node->value);
-        ct_release(node->bar);
+        if (node->value) ct_release(node->value);
+        if (node->bar) ct_release(node->bar);
     }
     mark.first = tape->arena.first;
     tape->arena = mark;
@@ -130,9 +132,10 @@ static ct_node *find_node(ct_var v)
     return &tape->node[v.index];
 }
 
-ct_node *ct__no_node(ct_var v)
+ct_node *ct__node_elsewhere(ct_var v)
 {
-    const ct_node *node = find_node(v);
+    ct_node *node = find_node(v);
+    if (node && ct__is_number(node)) return ct__make_tensor(v.tape, node) ? node : NULL;
     if (node)
         ct_tape_fail(
             v.tape, CT_ESTALE,
@@ -242,12 +245,24 @@ ct_tensor *ct_value(ct_var v)
     return node ? node->value : NULL;
 }
 
-ct_shape ct_var_shape(ct_var v) { return ct_tensor_shape(ct_value(v)); }
-ct_dtype ct_var_dtype(ct_var v) { return ct_tensor_dtype(ct_value(v)); }
+/* The node of a number of which no tensor has been made; NULL for other handles. */
+static const ct_node *number_of(ct_var v)
+{
+    const ct_node *node = ct__is_here(v.tape, v) ? &v.tape->node[v.index] : NULL;
+    return node && ct__is_number(node) ? node : NULL;
+}
+
+ct_shape ct_var_shape(ct_var v)
+{
+    const ct_node *number = number_of(v);
+    return number ? ct__number_shape(number) : ct_tensor_shape(ct_value(v));
+}
+
+ct_dtype ct_var_dtype(ct_var v) { return number_of(v) ? CT_F64 : ct_tensor_dtype(ct_value(v)); }
 
 double ct_item(ct_var v)
 {
-    ct_node *node = ct__node(v);
+    const ct_node *number = number_of(v), *node = number ? number : ct__node(v);
     if (!node) return NAN;
     if (!ct__may_wait(v.tape->device, "ct_item")) {
         char what[64];
@@ -255,6 +270,7 @@ double ct_item(ct_var v)
         ct__tape_fail_device(v.tape, what);
         return NAN;
     }
+    if (number) return number->number;
     if (ct_tensor_count(node->value) == 1) return ct_tensor_item(node->value);
     char text[96];
     ct_tape_fail(v.tape, CT_ESHAPE,

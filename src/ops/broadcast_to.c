@@ -3,6 +3,8 @@
  *                                                                             [y is linear in x] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 static void forward(ct_call *c)
 {
     const ct_shape *target = ct__need_attr(c);
@@ -10,6 +12,8 @@ static void forward(ct_call *c)
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+
+static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, ct_in_dot(g, 0)); } /* which broadcasts it */
 
 static void sample(ct_sample *s)
 {
@@ -26,7 +30,8 @@ const ct_op ct_op_broadcast_to = { .name = "broadcast_to",
                                    .shape = ct__shape_of_view,
                                    .forward = forward,
                                    .vjp = vjp,
-                                   .jvp = ct_jvp_linear,
+                                   .jvp = jvp,
+                                   .jvp_stacked = true,
                                    .sample = sample,
                                    .half = true,
                                    .integers = 1 };

@@ -37,6 +37,7 @@ const ct_op ct_op_cast = { .name = "cast",
                            .forward = forward,
                            .vjp = vjp,
                            .jvp = ct_jvp_linear,
+                           .jvp_stacked = true,
                            .sample = sample,
                            .half = true,
                            .integers = 1 };

@@ -2,6 +2,8 @@
  * adjoint:  x̄_i = the part of ȳ that came from x_i: a view          [a permutation's transpose] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 static ct_shape shape(ct_call *c)
 {
     const int *dim_asked = ct__need_attr(c);
@@ -49,6 +51,13 @@ static void vjp(ct_vjp *g)
     }
 }
 
+static void jvp(ct_vjp *g)
+{
+    ct_var dot[CT_MAX_INPUTS];
+    for (int i = 0; i < ct_vjp_args(g); i++) dot[i] = ct_in_dot(g, i);
+    ct_give_out_dot(g, 0, ct_concat(dot, ct_vjp_args(g), ct__from_end(g, *(const int *)ct_vjp_attr(g))));
+}
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -63,7 +72,8 @@ const ct_op ct_op_concat = { .name = "concat",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
-                             .jvp = ct_jvp_linear,
+                             .jvp = jvp,
+                             .jvp_stacked = true,
                              .sample = sample,
                              .half = true,
                              .integers = UINT64_MAX };

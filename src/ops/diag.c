@@ -23,6 +23,7 @@ const ct_op ct_op_diag = { .name = "diag",
                            .forward = forward,
                            .vjp = vjp,
                            .jvp = ct_jvp_linear,
+                           .jvp_stacked = true,
                            .sample = sample,
                            .integers = 1 };
 

@@ -38,6 +38,7 @@ const ct_op ct_op_diag_embed = { .name = "diag_embed",
                                  .forward = forward,
                                  .vjp = vjp,
                                  .jvp = ct_jvp_linear,
+                                 .jvp_stacked = true,
                                  .sample = sample };
 
 ct_var ct_diag_embed(ct_var d) { return ct_apply(&ct_op_diag_embed, &d, 1, NULL, 0); }

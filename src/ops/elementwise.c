@@ -41,6 +41,9 @@ static const struct domain {
     [CT_MAP_clamp] = { .lo = 0.2, .hi = 0.8, .mirrored = 1, .n_p = 2, .p = { { -1, 1 }, { -0.125, 0.125 } } },
 };
 
+/* Whether the shape rule checks the parameters. */
+#define HAS_LIMITS(f) ((f) == CT_MAP_clamp || (f) == CT_MAP_polygamma)
+
 static ct_shape unary_shape(ct_call *c, ct_map1 f)
 {
     const double *p = ct_attr(c);
@@ -110,7 +113,9 @@ static const double *parameters(const ct_vjp *v)
                                   .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp,         \
                                   .jvp = name_##_jvp,                                                \
                                   .sample = name_##_sample,                                          \
-                                  .half = true };
+                                  .half = true,                                                      \
+                                  .jvp_stacked = true,                                               \
+                                  .number = { HAS_LIMITS(CT_MAP_##name_) ? 0 : 1, CT_MAP_##name_ } };
 CT_MAPS1(UNARY)
 #undef UNARY
 
@@ -217,7 +222,9 @@ static void binary_sample(ct_sample *s)
                                              : name_##_vjp,                                              \
                                   .jvp = name_##_jvp,                                                    \
                                   .sample = binary_sample,                                               \
-                                  .half = true };                                                        \
+                                  .half = true,                                                          \
+                                  .jvp_stacked = true,                                                   \
+                                  .number = { 2, CT_MAP_##name_ } };                                     \
     ct_var ct_##name_(ct_var a, ct_var b) { return ct_apply(&ct_op_##name_, (ct_var[]){ a, b }, 2, NULL, 0); }
 CT_MAPS2(BINARY)
 #undef BINARY

@@ -84,6 +84,7 @@ const ct_op ct_op_inverse_diag = { .name = "inverse_diag",
                                    .forward = forward,
                                    .vjp = vjp,
                                    .jvp = jvp,
+                                   .jvp_stacked = true,
                                    .sample = sample };
 const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
                                        .n_in = 1,
@@ -91,6 +92,7 @@ const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
                                        .forward = spd_forward,
                                        .vjp = spd_vjp,
                                        .jvp = spd_jvp,
+                                       .jvp_stacked = true,
                                        .sample = spd_sample };
 
 ct_var ct_inverse_diag(ct_var A) { return ct_apply(&ct_op_inverse_diag, &A, 1, NULL, 0); }

@@ -23,6 +23,8 @@ static void forward(ct_call *c)
 static void vjp(ct_vjp *g)
 {
     const double *a = ct_vjp_attr(g);
+    for (int i = 0; i < ct_vjp_args(g) && !ct_recording(g); i++) ct__give_scaled(g, i, a[i]);
+    if (!ct_recording(g)) return;
     ct_var y_bar = ct_out_bar(g);
     for (int i = 0; i < ct_vjp_args(g); i++) ct_in_bar(g, i, a[i] == 1 ? y_bar : ct_scale(y_bar, a[i]));
 }
@@ -46,6 +48,7 @@ const ct_op ct_op_lincomb = { .name = "lincomb",
                               .forward = forward,
                               .vjp = vjp,
                               .jvp = ct_jvp_linear,
+                              .jvp_stacked = true,
                               .sample = sample };
 
 ct_var ct_lincomb(const double *a, const ct_var *x, int n)

@@ -3,7 +3,7 @@
  * adjoint:  with Z = (AᵀA)⁻¹ X̄ = R⁻¹ R⁻ᵀ X̄:   B̄ = A Z,   Ā = (B - A X) Zᵀ - B̄ Xᵀ
  *                                                      [Golub & Pereyra 1973, for the derivative of A⁺]
  * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so
- * ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA X⟩. */
+ * ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA X⟩. The forward rule is dX itself. */
 #include "support.h"
 
 #include <float.h>
@@ -53,16 +53,29 @@ static void forward(ct_call *c)
     if (ct_outs(c) == 2) ct_set_result(c, 1, R);
 }
 
+/* (AᵀA)⁻¹ V */
+static ct_var normal_solve(const ct_vjp *g, ct_var V)
+{
+    ct_var A = ct_in(g, 0), R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_out_at(g, 1);
+    return ct_tri_solve(R, ct_tri_solve(R, V, CT_UPPER | CT_TRANS), CT_UPPER);
+}
+
 static void vjp(ct_vjp *g)
 {
-    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g);
-    ct_var R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_out_at(g, 1);
-    ct_var Z = ct_tri_solve(R, ct_tri_solve(R, ct_out_bar(g), CT_UPPER | CT_TRANS), CT_UPPER);
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), Z = normal_solve(g, ct_out_bar(g));
     ct_var B_bar = ct_matmul(A, Z);
     ct_in_bar(g, 1, B_bar);
     if (!ct_wants(g, 0)) return;
     ct_var residual = ct_sub(B, ct_matmul(A, X));
     ct_in_bar(g, 0, ct_sub(ct_matmul(residual, ct_t(Z)), ct_matmul(B_bar, ct_t(X))));
+}
+
+static void jvp(ct_vjp *g)
+{
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), A_dot = ct_in_dot(g, 0), B_dot = ct_in_dot(g, 1);
+    ct_var residual = ct_sub(B, ct_matmul(A, X)), moved = ct_sub(B_dot, ct_matmul(A_dot, X));
+    ct_var right = ct_add(ct_matmul(ct_t(A_dot), residual), ct_matmul(ct_t(A), moved));
+    ct_give_out_dot(g, 0, normal_solve(g, right));
 }
 
 static void draw(ct_sample *s, int i)
@@ -73,8 +86,13 @@ static void draw(ct_sample *s, int i)
 
 static void sample(ct_sample *s) { ct__sample_pair(s, ct_sample_variant(s, 3), draw); }
 
-const ct_op ct_op_lstsq = {
-    .name = "lstsq", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_lstsq = { .name = "lstsq",
+                            .n_in = 2,
+                            .shape = shape,
+                            .forward = forward,
+                            .vjp = vjp,
+                            .jvp = jvp,
+                            .jvp_stacked = true,
+                            .sample = sample };
 
 ct_var ct_lstsq(ct_var A, ct_var B) { return ct_apply(&ct_op_lstsq, (ct_var[]){ A, B }, 2, NULL, 0); }

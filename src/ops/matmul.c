@@ -126,7 +126,9 @@ const ct_op ct_op_matmul = { .name = "matmul",
                              .forward = forward,
                              .vjp = vjp,
                              .jvp = ct_jvp_multilinear,
+                             .jvp_stacked = true,
                              .sample = sample,
-                             .half = true };
+                             .half = true,
+                             .number = { 2, CT_MAP_mul, .ndim = 2 } };
 
 ct_var ct_matmul(ct_var a, ct_var b) { return product(a, b, 0); }

@@ -1,5 +1,5 @@
 /* positive:  z = y where all elements of x are positive; elsewhere NaN, flagged with the place
- *            x: (..., n, 1)  y: (...) -> z: (...)
+ *            x: (..., n, 1)  y: (...) or (..., r, c) -> z, as y
  * adjoint:   ȳ = z̄, NaN where z is; x gets no cotangent
  *
  * Compositions whose input x must be positive (a variance, the diagonal of a Cholesky factor) end with this
@@ -17,7 +17,8 @@ static void forward(ct_call *c)
     const attr *a = ct_attr(c);
     ct_view z = ct_result(c);
     ct_prim_copy(c, ct_arg(c, 1), z);
-    ct_prim_flag(c, CT_POSITIVE, ct_arg(c, 0), a->what, a->why, ct__with_ones(z, 2));
+    ct_prim_flag(c, CT_POSITIVE, ct_arg(c, 0), a->what, a->why,
+                 ct__with_ones(z, ct_arg_ndim(c, 0) - ct_arg_ndim(c, 1)));
 }
 
 static ct_var where_number(const ct_vjp *g, ct_var v) { return ct_mul(v, ct_equal(ct_out(g), ct_out(g))); }

@@ -12,6 +12,8 @@
  * entries. logsumexp subtracts the maximum first. */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 #include <math.h>
 
 typedef struct attr {
@@ -96,6 +98,17 @@ static void sum_vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_broadcast_to(restored(g, ct_out_bar(g)), ct_var_shape(ct_in(g, 0))));
 }
 
+static void sum_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    const int64_t T = ct__tangents(g);
+    const ct_var dot = ct_in_dot(g, 0);
+    if (a->dim == CT_ALL && T)
+        ct_give_out_dot(g, 0, ct_sum(ct_reshape(dot, ct_shape2(T, -1)), -1, false));
+    else
+        ct_give_out_dot(g, 0, ct_sum(dot, a->dim == CT_ALL ? CT_ALL : ct__from_end(g, a->dim), a->keep));
+}
+
 static void sum_sample(ct_sample *s) { draw(s, 0); }
 
 const ct_op ct_op_sum = { .name = "sum",
@@ -103,7 +116,8 @@ const ct_op ct_op_sum = { .name = "sum",
                           .shape = sum_shape,
                           .forward = sum_forward,
                           .vjp = sum_vjp,
-                          .jvp = ct_jvp_linear,
+                          .jvp = sum_jvp,
+                          .jvp_stacked = true,
                           .sample = sum_sample,
                           .half = true };
 

@@ -3,6 +3,8 @@
  * adjoint:  x̄ = reshape(ȳ, shape of x)                               [a permutation's transpose] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 static ct_shape shape(ct_call *c)
 {
     const ct_shape *asked = ct__need_attr(c);
@@ -30,6 +32,11 @@ static void forward(ct_call *c)
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_reshape(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
 
+static void jvp(ct_vjp *g)
+{
+    ct_give_out_dot(g, 0, ct_reshape(ct_in_dot(g, 0), ct__dot_shape(g, ct_out(g))));
+}
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -45,7 +52,8 @@ const ct_op ct_op_reshape = { .name = "reshape",
                               .shape = shape,
                               .forward = forward,
                               .vjp = vjp,
-                              .jvp = ct_jvp_linear,
+                              .jvp = jvp,
+                              .jvp_stacked = true,
                               .sample = sample,
                               .half = true,
                               .integers = 1 };

@@ -5,6 +5,8 @@
  * adjoint:  x̄ = slice(ȳ) */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 typedef struct attr {
     int64_t dim, start, step, end; /* stop of slice, extent of unslice */
 } attr;
@@ -23,8 +25,18 @@ static void slice(ct_call *c)
 static void slice_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
+    if (!ct_recording(g)) {
+        ct__give_slice(g, (int)a->dim, a->start, a->end, a->step);
+        return;
+    }
     const int64_t extent = extent_of(a, ct_var_shape(ct_in(g, 0)));
     ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, ct__bound(a->start, extent), a->step));
+}
+
+static void slice_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_give_out_dot(g, 0, ct_slice(ct_in_dot(g, 0), ct__from_end(g, (int)a->dim), a->start, a->end, a->step));
 }
 
 static void slice_sample(ct_sample *s)
@@ -41,7 +53,8 @@ const ct_op ct_op_slice = { .name = "slice",
                             .shape = ct__shape_of_view,
                             .forward = slice,
                             .vjp = slice_vjp,
-                            .jvp = ct_jvp_linear,
+                            .jvp = slice_jvp,
+                            .jvp_stacked = true,
                             .sample = slice_sample,
                             .half = true,
                             .integers = 1 };
@@ -91,6 +104,13 @@ static void unslice_vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_slice(ct_out_bar(g), (int)a->dim, a->start, stop, a->step));
 }
 
+static void unslice_jvp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    ct_give_out_dot(g, 0,
+                    ct_unslice(ct_in_dot(g, 0), ct__from_end(g, (int)a->dim), a->end, a->start, a->step));
+}
+
 static void unslice_sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -104,7 +124,8 @@ const ct_op ct_op_unslice = { .name = "unslice",
                               .shape = unslice_shape,
                               .forward = unslice,
                               .vjp = unslice_vjp,
-                              .jvp = ct_jvp_linear,
+                              .jvp = unslice_jvp,
+                              .jvp_stacked = true,
                               .sample = unslice_sample,
                               .half = true };
 

@@ -66,8 +66,13 @@ static void sample(ct_sample *s)
     ct__sample_pair(s, v == 1 ? 2 : 0, v == 2 ? draw_coinciding : draw);
 }
 
-const ct_op ct_op_sqdist = {
-    .name = "sqdist", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
-};
+const ct_op ct_op_sqdist = { .name = "sqdist",
+                             .n_in = 2,
+                             .shape = shape,
+                             .forward = forward,
+                             .vjp = vjp,
+                             .jvp = jvp,
+                             .jvp_stacked = true,
+                             .sample = sample };
 
 ct_var ct_sqdist(ct_var x, ct_var y) { return ct_apply(&ct_op_sqdist, (ct_var[]){ x, y }, 2, NULL, 0); }

@@ -2,6 +2,8 @@
  * adjoint:  x̄ = unsqueeze(ȳ)                                        [a permutation's transpose] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 static void forward(ct_call *c)
 {
     const int *dim = ct__need_attr(c);
@@ -9,6 +11,11 @@ static void forward(ct_call *c)
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_unsqueeze(ct_out_bar(g), *(const int *)ct_vjp_attr(g))); }
+
+static void jvp(ct_vjp *g)
+{
+    ct_give_out_dot(g, 0, ct_squeeze(ct_in_dot(g, 0), ct__from_end(g, *(const int *)ct_vjp_attr(g))));
+}
 
 static void sample(ct_sample *s)
 {
@@ -23,7 +30,8 @@ const ct_op ct_op_squeeze = { .name = "squeeze",
                               .shape = ct__shape_of_view,
                               .forward = forward,
                               .vjp = vjp,
-                              .jvp = ct_jvp_linear,
+                              .jvp = jvp,
+                              .jvp_stacked = true,
                               .sample = sample,
                               .half = true,
                               .integers = 1 };

@@ -56,8 +56,8 @@ static inline unsigned ct__flags(const void *attr) { return attr ? *(const unsig
  * the bit. */
 void ct__add_transpose(ct_call *c, ct_view A);
 
-/* y (...), but NaN and flagged where an element of x (..., n, 1) is not positive and finite; the message is
- * as for ct_prim_flag. */
+/* y (...) or (..., r, c), but NaN and flagged where an element of x (..., n, 1) is not positive and finite;
+ * the message is as for ct_prim_flag. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
 /* A matrix is singular to working precision where 1/κ is at most this: a factorisation of a singular matrix

@@ -14,6 +14,7 @@ const ct_op ct_op_t = { .name = "t",
                         .forward = forward,
                         .vjp = vjp,
                         .jvp = ct_jvp_linear,
+                        .jvp_stacked = true,
                         .sample = sample,
                         .half = true,
                         .integers = 1 };

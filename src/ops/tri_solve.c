@@ -97,6 +97,7 @@ const ct_op ct_op_tri_solve = { .name = "tri_solve",
                                 .forward = forward,
                                 .vjp = vjp,
                                 .jvp = jvp,
+                                .jvp_stacked = true,
                                 .sample = sample };
 
 ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags)

@@ -36,6 +36,7 @@ const ct_op ct_op_tril = { .name = "tril",
                            .forward = lower,
                            .vjp = lower_vjp,
                            .jvp = ct_jvp_linear,
+                           .jvp_stacked = true,
                            .sample = sample };
 const ct_op ct_op_triu = { .name = "triu",
                            .n_in = 1,
@@ -43,6 +44,7 @@ const ct_op ct_op_triu = { .name = "triu",
                            .forward = upper,
                            .vjp = upper_vjp,
                            .jvp = ct_jvp_linear,
+                           .jvp_stacked = true,
                            .sample = sample };
 
 ct_var ct_tril(ct_var A, int64_t k) { return ct_apply(&ct_op_tril, &A, 1, &k, sizeof k); }

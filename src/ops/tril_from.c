@@ -91,6 +91,7 @@ const ct_op ct_op_tril_pack = { .name = "tril_pack",
                                 .forward = pack,
                                 .vjp = pack_vjp,
                                 .jvp = ct_jvp_linear,
+                                .jvp_stacked = true,
                                 .sample = pack_sample };
 
 ct_var ct_tril_pack(ct_var A) { return ct_apply(&ct_op_tril_pack, &A, 1, NULL, 0); }

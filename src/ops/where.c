@@ -31,6 +31,7 @@ const ct_op ct_op_where = { .name = "where",
                             .forward = forward,
                             .vjp = vjp,
                             .jvp = jvp,
+                            .jvp_stacked = true,
                             .sample = sample,
                             .integers = 1 };
 

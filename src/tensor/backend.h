@@ -70,6 +70,13 @@ typedef struct ct_backend {
     /* the bytes that ct_prim_sweep_blocks needs besides its arguments, for n rows and one column of z */
     uint64_t (*sweep_bytes)(const ct_device *dev, ct_dtype dtype, int64_t n);
 
+    /* Optional: map1, map1_bar, map2 and map2_bar of single f64 elements, with the same bits; NULL if memory
+     * is not the host's. */
+    double (*number1)(const ct_device *dev, ct_map1 f, const double p[2], double x);
+    double (*number1_bar)(const ct_device *dev, ct_map1 f, const double p[2], double x, double y, double g);
+    double (*number2)(const ct_device *dev, ct_map2 f, double a, double b);
+    double (*number2_bar)(const ct_device *dev, ct_map2 f, int side, double a, double b, double g);
+
     /* Optional: what a backend can compute in one pass; else NULL. */
 
     /* C = A B + D, with D of C's shape */

@@ -39,7 +39,7 @@ bool ct__is_laid_out(const ct_view *v)
     for (int i = 0; i < v->ndim; i++)
         if (v->dim[i] < 0 || v->stride[i] < 0) return false;
     const ct_storage *s = v->storage;
-    const size_t bytes = s->small ? sizeof((ct__small *)0)->data : s->bytes;
+    const size_t bytes = s->small ? s->small : s->bytes;
     const char *from, *to, *first = s->data;
     reach(v, &from, &to);
     return from == to || !bytes || (from >= first && to <= first + bytes);

@@ -21,7 +21,7 @@ typedef struct ct_storage {
     int64_t refs;
     void (*release)(void *context, void *data); /* for wrapped memory; may be NULL */
     struct ct__pool *pool;                      /* the pool that the data came from */
-    bool small;                                 /* the first member of a ct__small */
+    uint16_t small;   /* bytes of the data of the ct__small that it begins; 0: none */
     uint32_t version; /* counts the calls of ct_write and ct_copy that wrote to it */
 } ct_storage;
 
@@ -33,9 +33,11 @@ struct ct_tensor {
 /* If device memory is host memory, a small tensor, its storage and its elements share one block. */
 typedef struct ct__small {
     ct_storage storage;
-    char data[64];
     ct_tensor tensor;
+    alignas(CT__ALIGNMENT) char data[]; /* CT__SMALL_BYTES at most, a multiple of CT__ALIGNMENT */
 } ct__small;
+
+#define CT__SMALL_BYTES 256
 
 typedef struct ct__pool ct__pool; /* pool.c */
 

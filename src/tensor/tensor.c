@@ -23,8 +23,8 @@ static void release_storage(ct_storage *s)
     if (--s->refs) return;
     ct_device *dev = s->device;
     if (s->small) {
-        dev->memory.bytes_now -= sizeof((ct__small *)s)->data;
-        ct__struct_put(dev, s, sizeof(ct__small));
+        dev->memory.bytes_now -= s->small;
+        ct__struct_put(dev, s, sizeof(ct__small) + s->small);
     } else {
         if (s->bytes)
             ct__pool_return(dev, s->pool, s->data, s->bytes);
@@ -142,18 +142,17 @@ static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int
 static inline ct_tensor *new_tensor(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim,
                                     size_t bytes)
 {
-    ct__small *small;
     ct_memory_info *m = &dev->memory;
-    if (bytes > sizeof small->data || !dev->backend->host_memory ||
-        m->bytes_now + sizeof small->data > m->limit)
+    const size_t data = bytes ? (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT : CT__ALIGNMENT;
+    if (bytes > CT__SMALL_BYTES || !dev->backend->host_memory || m->bytes_now + data > m->limit)
         return new_pooled(dev, dtype, ndim, dim, bytes);
     m->requests++;
-    m->from_pool += dev->structs[(sizeof *small - 1) / 64] != NULL;
-    small = ct__struct_get(dev, sizeof *small);
+    m->from_pool += dev->structs[(sizeof(ct__small) + data - 1) / 64] != NULL;
+    ct__small *small = ct__struct_get(dev, sizeof *small + data);
     if (!small) return NULL;
     dev->refs++;
-    small->storage = (ct_storage){ .device = dev, .data = small->data, .refs = 1, .small = true };
-    ct__account(dev, sizeof small->data);
+    small->storage = (ct_storage){ .device = dev, .data = small->data, .refs = 1, .small = (uint16_t)data };
+    ct__account(dev, data);
     return set_up(&small->tensor, &small->storage, dtype, ndim, dim);
 }
 

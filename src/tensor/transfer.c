@@ -57,7 +57,7 @@ ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *d
 double ct_tensor_item(const ct_tensor *t)
 {
     double item = NAN;
-    if (t) ct__item(&t->view, &item);
+    if (t && ct__may_wait(t->view.storage->device, "ct_tensor_item")) ct__item(&t->view, &item);
     return item;
 }
 
@@ -85,7 +85,6 @@ ct_status ct__item(const ct_view *v, double *item)
     if (ct__count(v) != 1)
         return ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
                         ct__shape_text(ct__shape(v), text, sizeof text));
-    if (!ct__may_wait(dev, "ct_tensor_item")) return dev->last_status;
     ct_status s = dev->backend->download(dev, element, v->data, ct__size(v->dtype));
     if (!s) *item = ct__as_number(v->dtype, element);
     return s;

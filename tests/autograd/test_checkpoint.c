@@ -101,6 +101,94 @@ static void less_memory(void **state)
     assert_true(ct_memory(device).bytes_peak - before < 80 * N * sizeof(double));
 }
 
+/* -- ct_scan --------------------------------------------------------------------------------------------- */
+
+static void numbered_step(ct_tape *t, int64_t number, const ct_var *in, ct_var *out, void *context)
+{
+    const double length = *(const double *)context / (1 + (double)number);
+    step(t, in, out, (void *)(uintptr_t)&length);
+}
+
+/* A scan is its steps, one after the other: to the bit, and in every derivative. */
+static void scans(void **state)
+{
+    (void)state;
+    for (int64_t steps = 0; steps < 12; steps++) {
+        double values[2][10];
+        for (int scan = 0; scan < 2; scan++) {
+            ct_var x[] = { leaf(tensor0(device, 0.4)), leaf(tensor0(device, 1.1)),
+                           leaf(tensor0(device, 0.2)) };
+            ct_var v[] = { constant(tensor0(device, 1)), constant(tensor0(device, -2)),
+                           constant(tensor0(device, 3)) };
+            ct_var at[] = { x[0], x[1], x[2] }, next[2], g[3], hv[3], dot;
+            for (int64_t t = 0; t < steps && !scan; t++) {
+                numbered_step(tape, t, at, next, &h);
+                at[0] = next[0], at[1] = next[1];
+            }
+            if (scan) assert_ok(ct_scan(at, 3, at, 2, steps, numbered_step, &h), ct_tape_message(tape));
+            ct_var y = ct_add(ct_square(at[0]), ct_cos(at[1]));
+            ct_jvp(&y, &dot, 1, x, v, 3, CT_GRAD_FREE);
+            ct_grad(y, ct_none(), x, g, 3, CT_GRAD_RECORD);
+            ct_hvp(y, x, v, hv, 3);
+            assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+            values[scan][0] = ct_item(y), values[scan][1] = ct_item(dot);
+            for (int i = 0; i < 3; i++)
+                values[scan][2 + i] = ct_item(g[i]), values[scan][5 + i] = ct_item(hv[i]);
+            ct_tape_reset(tape);
+        }
+        assert_true(values[0][0] == values[1][0]);
+        for (int i = 1; i < 8; i++) assert_close(values[0][i], values[1][i], 1e-13, 1e-14);
+    }
+}
+
+static void sine(ct_tape *t, int64_t number, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)number, (void)context;
+    out[0] = ct_sin(in[0]);
+}
+
+/* 1024 steps hold two times 32 values of x, and a few. */
+static void a_scan_takes_little(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    const uint64_t before = ct_memory(device).bytes_now;
+    ct_var x = leaf(ct_full(device, CT_F64, ct_shape1(N), 0.5)), y;
+    assert_ok(ct_scan(&x, 1, &y, 1, 1024, sine, NULL), ct_tape_message(tape));
+    assert_ok(ct_backward(ct_sum(y, CT_ALL, false)), ct_tape_message(tape));
+    assert_non_null(ct_cotangent(x));
+    assert_true(ct_memory(device).bytes_peak - before < 80 * N * sizeof(double));
+}
+
+static void third_is_missing(ct_tape *t, int64_t number, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)context;
+    if (number < 3) out[0] = ct_sin(in[0]);
+}
+
+static void refused_scans(void **state)
+{
+    (void)state;
+    static const struct {
+        int n, m;
+        int64_t steps;
+        ct_scan_fn *f;
+        const char *message;
+    } wrong[] = { { 0, 1, 1, sine, NULL },        { 1, 2, 1, sine, "1 inputs, 2 of them carried" },
+                  { 1, 0, 1, sine, "0 of them" }, { 1, 1, -1, sine, "-1 steps" },
+                  { 1, 1, 1, NULL, "f is NULL" }, { 1, 1, 20, third_is_missing, "output 0 in step 3" },
+                  { 65, 1, 1, sine, "65 inputs" } };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ct_var x = leaf(tensor0(device, 1)), in[65], y = x;
+        for (int k = 0; k < 65; k++) in[k] = x;
+        assert_status(ct_scan(in, wrong[i].n, &y, wrong[i].m, wrong[i].steps, wrong[i].f, NULL), CT_EINVAL,
+                      ct_tape_message(tape));
+        if (wrong[i].message) assert_non_null(strstr(ct_tape_message(tape), wrong[i].message));
+        ct_tape_reset(tape);
+    }
+    assert_status(ct_scan(NULL, 1, NULL, 1, 1, sine, NULL), CT_EINVAL, "no tape");
+}
+
 static void captures(ct_tape *t, const ct_var *in, ct_var *out, void *context)
 {
     (void)t;
@@ -183,6 +271,8 @@ static void every_allocation_may_fail(void **state)
         ct_var x[] = { ct_leaf(t, a), ct_leaf(t, a), ct_leaf(t, a) }, y[2];
         ct_status s = ct_checkpoint(x, 3, y, 2, many_blocks, &h);
         if (!s) s = ct_backward(ct_sum(ct_add(y[0], y[1]), CT_ALL, false));
+        if (!s) s = ct_scan(x, 3, y, 2, 5, numbered_step, &h);
+        if (!s) s = ct_backward(ct_sum(ct_add(y[0], y[1]), CT_ALL, false));
         refused = alloc_refused();
         if (s) assert_true(refused);
         ct_release(a);
@@ -198,7 +288,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(same_derivatives),          TEST(less_memory), TEST(refusals), TEST(plain_outputs),
+        TEST(same_derivatives),
+        TEST(less_memory),
+        TEST(refusals),
+        TEST(plain_outputs),
+        TEST(scans),
+        TEST(a_scan_takes_little),
+        TEST(refused_scans),
         TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,8 +150,12 @@ static void refusals(void **state)
     AGAIN;
     refused(ct_jvp(&y, &dot, 1, &one, &one, 1, CT_GRAD_FREE), "is a constant: make it a ct_leaf");
     AGAIN;
-    ct_var wide = constant(tensor1(device, 2, 1, 1));
-    refused(ct_jvp(&y, &dot, 1, &x, &wide, 1, CT_GRAD_FREE), "x_dot[0] is 2, it must be");
+    ct_var wide = constant(tensor2(device, 2, 1, 1, 1));
+    refused(ct_jvp(&y, &dot, 1, &x, &wide, 1, CT_GRAD_FREE), "x_dot[0] is 2x1, it must be");
+    AGAIN;
+    ct_var two[] = { constant(tensor1(device, 2, 1, 1)), constant(tensor1(device, 3, 1, 1, 1)) };
+    ct_var both[] = { x, leaf(tensor0(device, 1)) };
+    refused(ct_jvp(&y, &dot, 1, both, two, 2, CT_GRAD_FREE), "x_dot[1] is 3, it must be 2");
     AGAIN;
     refused(ct_jvp(&y, &dot, 1, &x, NULL, 1, CT_GRAD_FREE), "arrays of at least one");
     AGAIN;
@@ -233,6 +237,64 @@ static void of_a_symmetric_matrix(void **state)
     for (int i = 0; i < 16; i++) assert_close(forward[i], backward[i], 1e-14, 1e-15);
 }
 
+/* More columns than tangents fit into one block. */
+static void a_wide_jacobian(void **state)
+{
+    (void)state;
+    enum { N = 70 };
+    ct_tensor *a = ct_rand_normal(device, CT_F64, ct_shape2(N, N), 1, 2),
+              *b = ct_full(device, CT_F64, ct_shape2(N, 1), 1);
+    ct_var A = constant(a), x = leaf(b), J = ct_jacobian(ct_sin(ct_matmul(A, x)), x);
+    ct_var cosine = ct_cos(ct_matmul(A, x)); /* J = diag(cos A x) A */
+    double *got = calloc(N * N, 8), *wanted = calloc(N * N, 8);
+    assert_ok(ct_read(ct_value(J), got, N * N * 8), ct_message(device));
+    assert_ok(ct_read(ct_value(ct_mul(A, cosine)), wanted, N * N * 8), ct_message(device));
+    for (int i = 0; i < N * N; i++) assert_close(got[i], wanted[i], 1e-14, 1e-15);
+    assert_true(ct_tensor_is_contiguous(ct_value(J)));
+    free(got);
+    free(wanted);
+}
+
+/* y_i = x_i x_(i+1): two diagonals, so two colours; an arrow, whose full column has a colour of its own. */
+static void sparse_jacobians(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor1(device, 5, 1, 2, 3, 4, 5));
+    ct_var y = ct_mul(ct_slice(x, 0, 0, 4, 1), ct_slice(x, 0, 1, 5, 1));
+    const int64_t row[] = { 0, 0, 1, 1, 2, 2, 3, 3, 3 }, col[] = { 0, 1, 1, 2, 2, 3, 3, 4, 0 };
+    assert_elements(ct_value(ct_jacobian_sparse(y, x, row, col, 9)), 0, 0, 2, 1, 3, 2, 4, 3, 5, 4, 0);
+    ct_var arrow = ct_mul(x, ct_slice(x, 0, 0, 1, 1)); /* x_i x_0 */
+    const int64_t rows[] = { 0, 1, 1, 2, 2, 3, 3, 4, 4 }, cols[] = { 0, 0, 1, 0, 2, 0, 3, 0, 4 };
+    assert_elements(ct_value(ct_jacobian_sparse(arrow, x, rows, cols, 9)), 0, 0, 2, 2, 1, 3, 1, 4, 1, 5, 1);
+    assert_int_equal(ct_var_shape(ct_jacobian_sparse(y, x, NULL, NULL, 0)).dim[0], 0);
+    refused(ct_check(ct_jacobian_sparse(y, x, row, NULL, 1)), "NULL");
+    x = leaf(tensor1(device, 2, 1, 2));
+    refused(ct_check(ct_jacobian_sparse(ct_square(x), x, row, col, 9)), "element 3 is (1, 2), J is 2x2");
+}
+
+/* Rows that share no column take fewer sweeps: y_i = |(x_2i, x_2i+1)|². */
+static void sparse_rows(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor2(device, 3, 2, 1, 2, 3, 4, 5, 6)), y = ct_sum(ct_square(x), 1, false);
+    const int64_t row[] = { 2, 2, 0, 0, 1, 1 }, col[] = { 5, 4, 0, 1, 2, 3 };
+    assert_elements(ct_value(ct_jacobian_sparse(y, x, row, col, 6)), 0, 0, 12, 10, 2, 4, 6, 8);
+}
+
+/* Rules of several tangents count dimensions from the end. */
+static void dimensions_from_the_front(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor2(device, 2, 2, 1, 2, 3, 4)), top = ct_slice(x, 0, 0, 1, 1), row = ct_row(x, 1);
+    ct_var wide = ct_concat((ct_var[]){ x, top, ct_unsqueeze(row, 0) }, 3, 0); /* rows 0, 1, 0, 1 */
+    ct_var sums = ct_sum(ct_unslice(ct_square(wide), 0, 6, 1, 1), 0, false);   /* 2 Σ_i x_ij²     */
+    ct_var all = ct_reshape(ct_sum(ct_exp(row), CT_ALL, false), ct_shape1(1));
+    ct_var y = ct_concat((ct_var[]){ sums, all, ct_broadcast_to(all, ct_shape1(2)) }, 3, 0);
+    const double a = exp(3), b = exp(4);
+    assert_elements(ct_value(ct_jacobian(y, x)), 1e-15, 0, 4, 0, 12, 0, 0, 8, 0, 16, 0, 0, a, b, 0, 0, a, b,
+                    0, 0, a, b);
+}
+
 static void hessians(void **state)
 {
     (void)state;
@@ -256,6 +318,8 @@ static void every_allocation_may_fail(void **state)
         if (!s) s = ct_jvp(&dot, &dot, 1, &x, &x, 1, CT_GRAD_FREE);
         if (!s) s = ct_check(ct_hessian(y, x));
         if (!s) s = ct_check(ct_jacobian(ct_square(x), x));
+        if (!s)
+            s = ct_check(ct_jacobian_sparse(ct_square(x), x, (int64_t[]){ 0, 1 }, (int64_t[]){ 0, 1 }, 2));
         refused = alloc_refused();
         if (s) assert_true(refused);
         ct_release(a);
@@ -284,6 +348,10 @@ int main(void)
         TEST(wrong_rules),
         TEST(jacobians),
         TEST(of_a_symmetric_matrix),
+        TEST(a_wide_jacobian),
+        TEST(sparse_jacobians),
+        TEST(sparse_rows),
+        TEST(dimensions_from_the_front),
         TEST(hessians),
         TEST(every_allocation_may_fail),
     };

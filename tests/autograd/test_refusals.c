@@ -51,6 +51,7 @@ CALL(qr, ct_prim_qr(c, 0, v[0], v[1]))
 CALL(qr_mul, ct_prim_qr_mul(c, false, v[0], v[1], v[2]))
 CALL(tri_rcond, ct_prim_tri_rcond(c, v[0], v[1]))
 CALL(eigen, ct_prim_eigen(c, v[0], v[1]))
+CALL(svd, ct_prim_svd(c, v[0], v[1], v[2], v[3]))
 CALL(flag, ct_prim_flag(c, CT_FINITE, v[0], "element %lld", "is not finite", v[1]))
 CALL(covariance, ct_prim_covariance(c, program, v[0], v[1], v[2], false, v[3]))
 CALL(covariance_bar,
@@ -113,6 +114,7 @@ static const prim prims[] = {
     ROW(qr_mul, "32 s", "12", "34 csm"),
     ROW(tri_rcond, "33 s", "11 s"),
     ROW(eigen, "33", "13"),
+    ROW(svd, "32", "12", "32", "22"),
     ROW(flag, "31 rs", "33 nrcsm"),
     ROW(covariance, "2 s", "32 s", "42 s", "34 s"),
     ROW(covariance_bar, "2 s", "32 s", "42 s", "34 s", "3 s", "4 s", "2 ns", "32 ns"),

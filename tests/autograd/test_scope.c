@@ -146,6 +146,7 @@ static void refuse_batch(ct_call *c, int which)
     case 3: ct_prim_eigen(c, batch, row); break;
     case 4: ct_prim_getrf(c, batch, batch, order); break;
     case 5: ct_prim_qr(c, -1, batch, ct_view_slice(wide, -1, 0, 4, 2)); break;
+    case 6: ct_prim_svd(c, batch, row, batch, batch); break;
     }
 }
 
@@ -246,6 +247,7 @@ static void every_mistake_has_words(void **state)
         "eigenvalues are (1, n) for each matrix",
         "the order of the rows must be contiguous, with the batch of the factors",
         "tau must hold min(rows, columns) numbers",
+        "of r singular values, s is (1, r), U (m, r) and Vt (r, n), all contiguous",
     };
     for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
         ct_call *c = ct_scope_open(tape, "mistake");

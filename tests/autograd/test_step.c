@@ -382,11 +382,53 @@ static void batched_factors_and_a_sort(void **state)
     ct_device_close(d);
 }
 
+/* -- ops that read numbers of the host's ----------------------------------------------------------------- */
+
+typedef struct readers {
+    ct_tensor *A;
+    ct_var A_bar;
+} readers;
+
+/* On a CPU these choose a form by the numbers, in a step, too. */
+static ct_status of_readers(ct_tape *tape, void *context)
+{
+    readers *r = context;
+    ct_var A = ct_leaf(tape, r->A), D = ct_add_diag(A, ct_scalar(tape, CT_F64, 4));
+    ct_var P = ct_ridge_solve(A, D, ct_scalar(tape, CT_F64, 1));
+    ct_var sum = ct_add(ct_sum(ct_expm(A), CT_ALL, false), ct_sum(P, CT_ALL, false));
+    ct_status s = ct_backward(check_at_once() ? ct_add(sum, ct_det(D)) : sum);
+    r->A_bar = ct_constant(tape, ct_cotangent(A));
+    return s;
+}
+
+static void ops_that_read_numbers(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    double v[N * N], bar[2][N * N];
+    ct_device *d = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(d);
+    fill(v, N * N, 1);
+    readers r = { .A = assert_tensor(ct_from(d, CT_F64, ct_shape2(N, N), v), d) }, eager = r;
+    assert_ok(of_readers(tape, &eager), ct_tape_message(tape));
+    ct_step *step = ct_step_capture(d, of_readers, &r);
+    if (!step) fail_msg("%s", ct_message(d));
+    assert_ok(ct_step_replay(step), ct_message(d));
+    assert_ok(ct_read(ct_value(eager.A_bar), bar[0], sizeof *bar), "");
+    assert_ok(ct_read(ct_value(r.A_bar), bar[1], sizeof *bar), "");
+    assert_memory_equal(bar[0], bar[1], sizeof *bar);
+    ct_step_free(step);
+    ct_tape_free(tape);
+    ct_release(r.A);
+    ct_device_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_steps),
         cmocka_unit_test(batched_factors_and_a_sort),
+        cmocka_unit_test(ops_that_read_numbers),
         cmocka_unit_test(refuses_by_name),
         cmocka_unit_test(failures_of_a_replay),
         cmocka_unit_test(memory),

@@ -48,6 +48,49 @@ static void rows_and_scalars(void **state)
     assert_close(ct_item(ct_row(all, 77)), 77, 0, 0);
 }
 
+/* The slices of one value add to one cotangent, whoever else uses the value, before or after. */
+static void slices_add(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        ct_tape_reset(tape);
+        ct_var x = leaf(tensor1(device, 4, 1, 2, 3, 4)), whole = order ? ct_none() : ct_square(x);
+        ct_var y = ct_sum(ct_scale(ct_slice(x, 0, 0, 3, 1), 10), CT_ALL, false);
+        y = ct_add(y, ct_sum(ct_slice(x, 0, -3, CT_END, 2), CT_ALL, false));
+        if (order) whole = ct_square(x);
+        y = ct_add(y, ct_sum(whole, CT_ALL, false));
+        assert_ok(ct_backward(y), ct_tape_message(tape));
+        assert_elements(ct_cotangent(x), 0, 0, 12, 15, 16, 9);
+    }
+    /* Both uses adopt one cotangent, which the slice must not change. */
+    ct_tape_reset(tape);
+    ct_var x = leaf(tensor1(device, 2, 1, 2)), u = ct_scale(x, 1),
+           v = ct_keep(ct_add(u, leaf(tensor1(device, 2, 5, 6))));
+    ct_var y = ct_add(ct_sum(ct_square(v), CT_ALL, false), ct_sum(ct_slice(u, 0, 0, 1, 1), CT_ALL, false));
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_elements(ct_cotangent(v), 0, 0, 12, 16);
+    assert_elements(ct_cotangent(x), 0, 0, 13, 16);
+}
+
+/* A loop over the rows of one value holds one cotangent of it, not one for each row. */
+static void many_slices_take_little(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000, COLS = 64 };
+    ct_tensor *t = ct_full(device, CT_F64, ct_shape2(ROWS, COLS), 0.5);
+    ct_var x = leaf(t), y = ct_scalar(tape, CT_F64, 0);
+    for (int i = 0; i < ROWS; i++) y = ct_add(y, ct_sum(ct_square(ct_row(x, i)), 0, false));
+    ct_memory_mark(device);
+    const uint64_t before = ct_memory(device).bytes_now;
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_true(ct_memory(device).bytes_peak - before < 2 * ROWS * COLS * 8);
+    double row[COLS];
+    ct_tensor *last = ct_tensor_slice(ct_cotangent(x), 0, ROWS - 1, ROWS, 1);
+    assert_ok(ct_read(last, row, sizeof row), ct_message(device));
+    for (int i = 0; i < COLS; i++) assert_close(row[i], 1, 0, 0);
+    ct_release(last);
+}
+
 static void fan_out_adds(void **state)
 {
     (void)state;
@@ -470,6 +513,8 @@ int main(void)
         TEST(a_gradient),
         TEST(rows_and_scalars),
         TEST(fan_out_adds),
+        TEST(slices_add),
+        TEST(many_slices_take_little),
         TEST(broadcasting_is_summed_back),
         TEST(constants_get_no_cotangent),
         TEST(no_grad_regions_nest),

@@ -121,7 +121,26 @@ SAME(cusolverDnXgeqrf_bufferSize,
 SAME(cusolverDnXgeqrf,
      cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t,
                       cudaDataType, void *, cudaDataType, void *, size_t, void *, size_t, int *));
+SAME(cusolverDnXsyevd_bufferSize,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, int64_t,
+                      cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, size_t *,
+                      size_t *));
+SAME(cusolverDnXsyevd,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, int64_t,
+                      cudaDataType, void *, int64_t, cudaDataType, void *, cudaDataType, void *, size_t,
+                      void *, size_t, int *));
+SAME(cusolverDnXgesvd_bufferSize,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t, int64_t,
+                      cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType,
+                      const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType, size_t *,
+                      size_t *));
+SAME(cusolverDnXgesvd,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t, int64_t,
+                      cudaDataType, void *, int64_t, cudaDataType, void *, cudaDataType, void *, int64_t,
+                      cudaDataType, void *, int64_t, cudaDataType, void *, size_t, void *, size_t, int *));
 
+VALUE(CUSOLVER_EIG_MODE_NOVECTOR, 0);
+VALUE(CUSOLVER_EIG_MODE_VECTOR, 1);
 VALUE(CUDA_R_32F, 0);
 VALUE(CUDA_R_64F, 1);
 VALUE(CUDA_R_16F, 2);

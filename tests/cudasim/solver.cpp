@@ -15,6 +15,14 @@ void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
 void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
 void sgeqrf_(const int *, const int *, float *, const int *, float *, float *, const int *, int *);
 void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
+void ssyevd_(const char *, const char *, const int *, float *, const int *, float *, float *, const int *,
+             int *, const int *, int *);
+void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
+             int *, const int *, int *);
+void sgesvd_(const char *, const char *, const int *, const int *, float *, const int *, float *, float *,
+             const int *, float *, const int *, float *, const int *, int *);
+void dgesvd_(const char *, const char *, const int *, const int *, double *, const int *, double *, double *,
+             const int *, double *, const int *, double *, const int *, int *);
 }
 
 using namespace sim;
@@ -43,6 +51,28 @@ static void geqrf(int m, int n, float *a, int lda, float *tau, float *work, int 
 static void geqrf(int m, int n, double *a, int lda, double *tau, double *work, int *info)
 {
     dgeqrf_(&m, &n, a, &lda, tau, work, &n, info);
+}
+
+static void syevd(char job, char uplo, int n, float *a, int lda, float *w, float *work, int count, int *whole,
+                  int whole_count, int *info)
+{
+    ssyevd_(&job, &uplo, &n, a, &lda, w, work, &count, whole, &whole_count, info);
+}
+static void syevd(char job, char uplo, int n, double *a, int lda, double *w, double *work, int count,
+                  int *whole, int whole_count, int *info)
+{
+    dsyevd_(&job, &uplo, &n, a, &lda, w, work, &count, whole, &whole_count, info);
+}
+
+static void gesvd(char job, int m, int n, float *a, int lda, float *s, float *u, int ldu, float *vt, int ldvt,
+                  float *work, int count, int *info)
+{
+    sgesvd_(&job, &job, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &count, info);
+}
+static void gesvd(char job, int m, int n, double *a, int lda, double *s, double *u, int ldu, double *vt,
+                  int ldvt, double *work, int count, int *info)
+{
+    dgesvd_(&job, &job, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &count, info);
 }
 
 static cusolverStatus_t status_of(cudaError_t error)
@@ -260,6 +290,97 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
             geqrf((int)m, (int)n, (double *)A, (int)lda, (double *)tau, (double *)w.device, info);
         else
             geqrf((int)m, (int)n, (float *)A, (int)lda, (float *)tau, (float *)w.device, info);
+    });
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* -- eigenvectors and singular vectors ------------------------------------------------------------------- */
+
+cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             cusolverEigMode_t, cublasFillMode_t, int64_t n,
+                                             cudaDataType dataTypeA, const void *, int64_t lda, cudaDataType,
+                                             const void *, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
+{
+    return tell_size("cusolverDnXsyevd_bufferSize", handle, params, n, n, dataTypeA, lda, computeType,
+                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
+}
+
+template <class T> static void run_syevd(char job, char uplo, int n, void *A, int lda, void *W, int *info)
+{
+    std::vector<T> work((size_t)(1 + 6 * n + 2 * n * n));
+    std::vector<int> whole((size_t)(3 + 5 * n));
+    syevd(job, uplo, n, (T *)A, lda, (T *)W, work.data(), (int)work.size(), whole.data(), (int)whole.size(),
+          info);
+}
+
+cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                  cusolverEigMode_t jobz, cublasFillMode_t uplo, int64_t n,
+                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeW,
+                                  void *W, cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info)
+{
+    entry e("cusolverDnXsyevd", WAITS);
+    if (cusolverStatus_t s = refuse(e, handle, params, n, n, dataTypeA, lda, computeType)) return s;
+    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
+    if (!w.enough(n, size_of(dataTypeA)) || dataTypeW != dataTypeA) return CUSOLVER_STATUS_INVALID_VALUE;
+    enqueue(handle->stream, called("cusolverDnXsyevd", { n }), [=] {
+        if (!w.use() || !check_matrix(A, n, n, lda, 0, 1, size_of(dataTypeA), "A of syevd") ||
+            !check(W, (size_t)n * size_of(dataTypeA), "W of syevd"))
+            return;
+        const char job = jobz == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N';
+        const char triangle = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
+        (dataTypeA == CUDA_R_64F ? run_syevd<double> : run_syevd<float>)(job, triangle, (int)n, A, (int)lda,
+                                                                         W, info);
+    });
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             signed char, signed char, int64_t m, int64_t n,
+                                             cudaDataType dataTypeA, const void *, int64_t lda, cudaDataType,
+                                             const void *, cudaDataType, const void *, int64_t, cudaDataType,
+                                             const void *, int64_t, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
+{
+    return tell_size("cusolverDnXgesvd_bufferSize", handle, params, m, n, dataTypeA, lda, computeType,
+                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
+}
+
+template <class T>
+static void run_gesvd(int m, int n, void *A, int lda, void *S, void *U, int ldu, void *VT, int ldvt,
+                      int *info)
+{
+    std::vector<T> work((size_t)(5 * (m + n) + 1));
+    gesvd('S', m, n, (T *)A, lda, (T *)S, (T *)U, ldu, (T *)VT, ldvt, work.data(), (int)work.size(), info);
+}
+
+/* Only for m >= n, and 'S' for both jobs. */
+cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t params, signed char jobu,
+                                  signed char jobvt, int64_t m, int64_t n, cudaDataType dataTypeA, void *A,
+                                  int64_t lda, cudaDataType dataTypeS, void *S, cudaDataType dataTypeU,
+                                  void *U, int64_t ldu, cudaDataType dataTypeVT, void *VT, int64_t ldvt,
+                                  cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info)
+{
+    entry e("cusolverDnXgesvd", WAITS);
+    if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
+    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
+    const size_t size = size_of(dataTypeA);
+    if (!w.enough(n, size) || dataTypeS != dataTypeA || dataTypeU != dataTypeA || dataTypeVT != dataTypeA ||
+        m < n || ldu < m || ldvt < n)
+        return CUSOLVER_STATUS_INVALID_VALUE;
+    if (jobu != 'S' || jobvt != 'S') return CUSOLVER_STATUS_NOT_SUPPORTED;
+    enqueue(handle->stream, called("cusolverDnXgesvd", { m, n }), [=] {
+        if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, size, "A of gesvd") ||
+            !check(S, (size_t)n * size, "S of gesvd") ||
+            !check_matrix(U, m, n, ldu, 0, 1, size, "U of gesvd") ||
+            !check_matrix(VT, n, n, ldvt, 0, 1, size, "VT of gesvd"))
+            return;
+        (dataTypeA == CUDA_R_64F ? run_gesvd<double> : run_gesvd<float>)((int)m, (int)n, A, (int)lda, S, U,
+                                                                         (int)ldu, VT, (int)ldvt, info);
     });
     return CUSOLVER_STATUS_SUCCESS;
 }

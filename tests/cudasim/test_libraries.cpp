@@ -295,6 +295,74 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
+/* Of 3 I + 1 1ᵀ, with NaN in the triangle that is not read: 3, 3 and 6. */
+static void eigenvectors(void **)
+{
+    double a[12], v[12], w[3];
+    for (int i = 0; i < 12; i++) a[i] = i % 4 > i / 4 ? NAN : i % 4 == i / 4 ? 4 : 1; /* columns of 4 */
+    double *d = upload<double>(a, 12), *values = upload<double>(a, 3);
+    const cusolverEigMode_t both = CUSOLVER_EIG_MODE_VECTOR;
+    buffers r;
+    assert_int_equal(cusolverDnXsyevd_bufferSize(solver, params, both, CUBLAS_FILL_MODE_UPPER, 3, CUDA_R_64F,
+                                                 d, 4, CUDA_R_64F, values, CUDA_R_64F, &r.device_bytes,
+                                                 &r.host_bytes),
+                     CUSOLVER_STATUS_SUCCESS);
+    r.make();
+    auto factor = [&](size_t device_bytes, int64_t n, int64_t lda) {
+        return cusolverDnXsyevd(solver, params, both, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, d, lda,
+                                CUDA_R_64F, values, CUDA_R_64F, r.device, device_bytes, r.host, r.host_bytes,
+                                r.info);
+    };
+    assert_int_equal(factor(r.device_bytes - 1, 3, 4), CUSOLVER_STATUS_INVALID_VALUE);
+    assert_int_equal(factor(r.device_bytes, 3, 2), CUSOLVER_STATUS_INVALID_VALUE);
+    assert_int_equal(factor(r.device_bytes, 3, 4), CUSOLVER_STATUS_SUCCESS);
+    assert_int_equal(r.result(), 0);
+    download(d, v, 12);
+    download(values, w, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_close(w[k], k < 2 ? 3 : 6, 1e-14, 0);
+        const double sum = v[4 * k] + v[4 * k + 1] + v[4 * k + 2];
+        for (int i = 0; i < 3; i++) assert_close(3 * v[4 * k + i] + sum, w[k] * v[4 * k + i], 0, 1e-14);
+    }
+    EXPECT("A of syevd", (factor(r.device_bytes, 3, 5), cudaStreamSynchronize(s)));
+    r.drop();
+    assert_cuda(cudaFree(d));
+    assert_cuda(cudaFree(values));
+}
+
+/* Of (3 0; 4 0; 0 2), by columns of 4: 5 and 2. */
+static void singular_vectors(void **)
+{
+    const double a[8] = { 3, 4, 0, NAN, 0, 0, 2, NAN };
+    double u[6], v[4], values[2];
+    double *d = upload<double>(a, 8), *dv = upload<double>(a, 4), *ds = upload<double>(a, 2),
+           *du = upload<double>(a, 6);
+    buffers r;
+    assert_int_equal(cusolverDnXgesvd_bufferSize(solver, params, 'S', 'S', 3, 2, CUDA_R_64F, d, 4, CUDA_R_64F,
+                                                 ds, CUDA_R_64F, du, 3, CUDA_R_64F, dv, 2, CUDA_R_64F,
+                                                 &r.device_bytes, &r.host_bytes),
+                     CUSOLVER_STATUS_SUCCESS);
+    r.make();
+    auto factor = [&](signed char job, int64_t m, int64_t n, int64_t ldu) {
+        return cusolverDnXgesvd(solver, params, job, job, m, n, CUDA_R_64F, d, 4, CUDA_R_64F, ds, CUDA_R_64F,
+                                du, ldu, CUDA_R_64F, dv, 2, CUDA_R_64F, r.device, r.device_bytes, r.host,
+                                r.host_bytes, r.info);
+    };
+    assert_int_equal(factor('S', 1, 2, 3), CUSOLVER_STATUS_INVALID_VALUE); /* wide */
+    assert_int_equal(factor('S', 3, 2, 2), CUSOLVER_STATUS_INVALID_VALUE);
+    assert_int_equal(factor('A', 3, 2, 3), CUSOLVER_STATUS_NOT_SUPPORTED);
+    assert_int_equal(factor('S', 3, 2, 3), CUSOLVER_STATUS_SUCCESS);
+    assert_int_equal(r.result(), 0);
+    download(du, u, 6), download(dv, v, 4), download(ds, values, 2);
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i < 3; i++)
+            assert_close(u[i] * values[0] * v[2 * j] + u[3 + i] * values[1] * v[2 * j + 1], a[4 * j + i], 0,
+                         1e-14);
+    assert_close(values[0], 5, 1e-15, 0);
+    r.drop();
+    for (double *p : { d, dv, ds, du }) assert_cuda(cudaFree(p));
+}
+
 /* A factorisation may wait, and a captured stream refuses it. */
 static void waits_and_captures(void **)
 {
@@ -419,6 +487,7 @@ int main(void)
         cmocka_unit_test(products),           cmocka_unit_test(parts_of_a_sum),
         cmocka_unit_test(product_misuse),     cmocka_unit_test(triangular_solves),
         cmocka_unit_test(cholesky),           cmocka_unit_test(lu),
+        cmocka_unit_test(eigenvectors),       cmocka_unit_test(singular_vectors),
         cmocka_unit_test(radix_sort),         cmocka_unit_test(block_sums),
         cmocka_unit_test(waits_and_captures), cmocka_unit_test(halves),
     };

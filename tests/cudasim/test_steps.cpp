@@ -442,9 +442,12 @@ static void wait_for_it(ct_call *c)
 
 static void applies(ct_tape *, trained *t)
 {
-    static const ct_op waits = { "waits", 1, like_input, wait_for_it, NULL, NULL, NULL, false, 0, NULL };
+    static const ct_op waits = { "waits", 1,     like_input, wait_for_it, NULL,  NULL,
+                                 NULL,    false, 0,          NULL,        false, {} };
     ct_apply(&waits, &t->loss, 1, NULL, 0);
 }
+
+static void decomposes(ct_tape *, trained *t) { ct_eigh(ct_reshape(t->loss, ct_shape2(1, 1)), NULL); }
 
 static void uploads(ct_tape *tape, trained *)
 {
@@ -468,6 +471,9 @@ static void what_cannot_be_recorded(void **)
     ct_status status = capture_and_replay(d, s, applies, message, sizeof message);
     assert_status(status, CT_EUNSUPPORTED, message);
     assert_non_null(strstr(message, "waits(scalar): cuda:0: this cannot be part of a graph"));
+    status = capture_and_replay(d, s, decomposes, message, sizeof message);
+    assert_status(status, CT_EUNSUPPORTED, message);
+    assert_non_null(strstr(message, "eigh(1x1): cuda:0: cuSOLVER's eigenvectors cannot be recorded"));
     status = capture_and_replay(d, s, uploads, message, sizeof message);
     assert_status(status, CT_EINVAL, message); /* a tensor that is NULL, and why */
     assert_non_null(strstr(message, "131072 bytes of the host's cannot be part of a graph"));

@@ -1,9 +1,9 @@
 /* Forward mode over the whole matrix: ⟨c, Jẋ⟩ = ⟨Jᵀc, ẋ⟩; a forward rule against the transposed backward
- * rule; the second derivative by reverse over forward and by forward over reverse against reverse over
- * reverse. */
+ * rule; two tangents at a time; the second derivative by reverse over forward and by forward over reverse
+ * against reverse over reverse. */
 #include "matrix.h"
 
-#include "autograd/internal.h"
+#include "autograd/rule.h"
 
 enum { X = CT_MAX_INPUTS, Y = CT_MAX_OUTPUTS };
 
@@ -90,6 +90,33 @@ static double rounding(const point *p)
     return 4 * f32 * matrix_tolerance(p->s.dtype);
 }
 
+/* The forward rule of `planted` with a fault: its tangents are 1 % too long. */
+static const ct_op *planted;
+
+static void faulty(ct_vjp *g)
+{
+    planted->jvp(g);
+    for (int k = 0; k < ct_vjp_outs(g); k++)
+        if (ct__has_bar(g->s, g->index + (uint32_t)k))
+            ct_give_out_dot(g, k, ct_scale(ct__bar_of(g->s, g->index + (uint32_t)k), 0.01));
+}
+
+/* The fault shows in ⟨c, Jẋ⟩, unless that cancels. */
+static void check_planted(const point *p, call *k, double forward, double backward, double size)
+{
+    if (fabs(forward) < 1e4 * rounding(p) * size) return;
+    ct_var y_dot[Y];
+    ct_op wrong = *p->op;
+    planted = p->op;
+    wrong.jvp = faulty;
+    outputs_of(k, p, &wrong);
+    ct_jvp(k->y, y_dot, k->m, k->x, k->x_dot, k->n, CT_GRAD_FREE);
+    const double found = dot(k->c, y_dot, k->m, &size);
+    matrix_check(p, fabs(found - backward) > rounding(p) * size, "a planted fault is not seen: %.17g, %.17g",
+                 found, backward);
+    ct_tape_reset(p->tape);
+}
+
 static void check_transposed(const point *p, call *k)
 {
     ct_var y_dot[Y], plain_dot[Y], x_bar[X], none = { NULL, 0, 0 };
@@ -108,6 +135,27 @@ static void check_transposed(const point *p, call *k)
     ct_jvp(k->y, plain_dot, k->m, k->x, k->x_dot, k->n, CT_GRAD_FREE);
     check_same(p, "the forward rule against the backward rule", y_dot, plain_dot, k->m, 10 * rounding(p));
     ct_tape_reset(p->tape); /* before its op goes */
+    open_call(k, p);
+    check_planted(p, k, forward, backward, size);
+}
+
+/* Two tangents at a time give what each gives alone. */
+static void check_stacked(const point *p, call *k)
+{
+    enum { T = 2 };
+    ct_var dots[T][X], stacked[X], y_dot[Y], one[Y], row[Y];
+    for (int i = 0; i < k->n; i++) {
+        dots[0][i] = k->x_dot[i];
+        dots[1][i] = draw(p, k->x[i], (uint64_t)(2 * X + i));
+        stacked[i] = ct_stack((ct_var[]){ dots[0][i], dots[1][i] }, T, 0);
+    }
+    ct_status s = ct_jvp(k->y, y_dot, k->m, k->x, stacked, k->n, CT_GRAD_FREE);
+    if (!matrix_check(p, s == CT_OK, "two tangents: %s", ct_tape_message(p->tape))) return;
+    for (int t = 0; t < T; t++) {
+        ct_jvp(k->y, one, k->m, k->x, dots[t], k->n, CT_GRAD_FREE);
+        for (int o = 0; o < k->m; o++) row[o] = ct_row(y_dot[o], t);
+        check_same(p, "a tangent of two against it alone", row, one, k->m, rounding(p));
+    }
 }
 
 static void check_second(const point *p, call *k)
@@ -129,6 +177,8 @@ static void visit(point *p)
     open_call(&k, p);
     if (!k.m) return;
     check_transposed(p, &k);
+    open_call(&k, p);
+    check_stacked(p, &k);
     if (p->s.kinks || p->s.size > 3) return;
     open_call(&k, p);
     check_second(p, &k);

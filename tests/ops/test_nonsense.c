@@ -206,6 +206,8 @@ static void handles(void **state)
                                       ct_cholesky,
                                       ct_cholesky_logdet,
                                       ct_inverse,
+                                      ct_det,
+                                      ct_expm,
                                       ct_inverse_spd,
                                       ct_logdet,
                                       ct_inverse_diag,
@@ -220,6 +222,9 @@ static void handles(void **state)
     ONE(ct_unslice(none, 0, 1, 0, 1)), ONE(ct_broadcast_to(none, four)), ONE(ct_squeeze(none, 0));
     ONE(ct_unsqueeze(none, 0)), ONE(ct_tril(none, 0)), ONE(ct_triu(none, 0)), ONE(ct_group_by(none, 1));
     ONE(ct_slogdet(none, NULL)), ONE(ct_slogdet(none, &second)), ONE(second), ONE(ct_lu(none, NULL));
+    ONE(ct_svd(none, NULL, NULL)), ONE(ct_svd(none, &second, NULL)), ONE(second);
+    ONE(ct_qr(none, NULL)), ONE(ct_qr(none, &second)), ONE(second);
+    ONE(ct_eigh(none, NULL)), ONE(ct_eigh(none, &second)), ONE(second);
     ONE(ct_lu(none, &second)), ONE(second), ONE(ct_concat(NULL, 0, 0)), ONE(ct_concat(NULL, 2, 0));
     ONE(ct_concat(&none, -1, 0)), ONE(ct_factor_solve(NULL, none));
     assert_int_equal(ct_ridge_form_of(none), CT_RIDGE_AUTO);

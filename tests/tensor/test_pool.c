@@ -128,7 +128,7 @@ static void a_peak_is_forgotten(void **state)
     ct_release(assert_tensor(ct_empty(dev, CT_F64, ct_shape1(8 << 20)), dev));
     assert_true(ct_memory(dev).bytes_pooled >= 64 << 20);
     for (int i = 0; i < 4000000 && ct_memory(dev).bytes_pooled > SLACK; i++)
-        ct_release(assert_tensor(ct_empty(dev, CT_F64, ct_shape1(10)), dev));
+        ct_release(assert_tensor(ct_empty(dev, CT_F64, ct_shape1(100)), dev));
     assert_true(ct_memory(dev).bytes_pooled <= SLACK);
     ct_device_close(dev);
 }

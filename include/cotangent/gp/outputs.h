@@ -104,8 +104,8 @@ CT_API ct_var ct_outputs_nlml_shared(const ct_kernel *kernel, ct_var theta, ct_v
  * gradients in all four. The lower triangles of K and B are read. A negative eigenvalue beyond rounding is
  * CT_ENUMERIC. Computed from the eigenvectors of K and of B scaled by the noise, in O(n³ + p³). On a CPU a
  * fit of COREGIONALISED uses it if no value is missing, the kernel is a product, and it is less work: for
- * more than 1000 values p³ > 20 threads, else p > 2. CT_EUNSUPPORTED on a GPU. [Saatçi 2011, §5; Rakitsch,
- * Lippert, Borgwardt & Stegle 2013] */
+ * more than 1000 values p³ > 20 threads, else p > 2. [Saatçi 2011, §5; Rakitsch, Lippert, Borgwardt & Stegle
+ * 2013] */
 CT_API ct_var ct_outputs_nlml_kronecker(ct_var K, ct_var B, ct_var R, ct_var noise);
 
 /* Mean (m, p), may be NULL, and covariance (mp, mp) of all outputs at all points Xs (m, d). Element (ip + j,

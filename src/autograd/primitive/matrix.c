@@ -149,6 +149,23 @@ void ct_prim_eigen(ct_call *c, ct_view A, ct_view w)
         CT__DO(c, eigen, &A, &w, ct__call_failure(c));
 }
 
+static bool is_part(const ct_view *A, const ct_view *part, int64_t rows, int64_t cols)
+{
+    return ct__one_batch(A, part) && ct__dim(part, -2) == rows && ct__dim(part, -1) == cols &&
+           ct__is_contiguous(part);
+}
+
+void ct_prim_svd(ct_call *c, ct_view A, ct_view s, ct_view U, ct_view Vt)
+{
+    const int64_t m = ct__dim(&A, -2), n = ct__dim(&A, -1), r = m < n ? m : n;
+    if (ct__one_dtype(c, &A, &s) && ct__one_dtype(c, &A, &U) && ct__one_dtype(c, &A, &Vt) &&
+        ct_require(c,
+                   is_part(&A, &A, m, n) && is_part(&A, &s, 1, r) && is_part(&A, &U, m, r) &&
+                       is_part(&A, &Vt, r, n),
+                   CT_ESHAPE, "of r singular values, s is (1, r), U (m, r) and Vt (r, n), all contiguous"))
+        CT__DO(c, svd, &A, &s, &U, &Vt, ct__call_failure(c));
+}
+
 /* tau (..., 1, min(m, n)), contiguous, of A (..., m, n) */
 static bool are_reflectors(ct_call *c, const ct_view *A, const ct_view *tau)
 {

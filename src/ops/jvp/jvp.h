@@ -13,4 +13,17 @@ int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar);
 /* The forward rule of an op that has none of its own (transposed.c). */
 void ct__jvp_transposed(ct_vjp *g);
 
+/* For rules that take several tangents at once: their number, or 0 for one; the shape of v's tangents; a
+ * dimension of input 0 counted from the end, where it is the same of tangents. */
+int64_t ct__tangents(const ct_vjp *g);
+ct_shape ct__dot_shape(const ct_vjp *g, ct_var v);
+int ct__from_end(const ct_vjp *g, int dim);
+/* The Jacobian J (M, N) of y with respect to x times directions v: row i of JV (count, M) is J v for row i of
+ * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M),
+ * by backward sweeps. */
+void ct__jacobian_forward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV);
+void ct__jacobian_backward(ct_var y, ct_var x, const ct_tensor *directions, ct_tensor *JV);
+/* Whether there is a Jacobian of y with respect to x; its extents. */
+bool ct__jacobian_extents(const char *call, ct_var y, ct_var x, int64_t *M, int64_t *N);
+
 #endif

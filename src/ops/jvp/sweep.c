@@ -16,10 +16,40 @@ bool ct_has_in_dot(const ct_vjp *g, int i)
     return (unsigned)i < (unsigned)ct_vjp_args(g) && ct__has_bar(g->s, input_of(g, i));
 }
 
+/* The shape of v's tangents, T at a time. */
+static ct_shape shape_of_dots(ct_var v, int64_t T)
+{
+    ct_shape shape = ct_var_shape(v);
+    if (T) memmove(shape.dim + 1, shape.dim, sizeof shape.dim - sizeof *shape.dim);
+    if (T) shape.dim[0] = T, shape.ndim++;
+    return shape;
+}
+
+int64_t ct__tangents(const ct_vjp *g) { return g->at < 0 ? g->s->tangents : 0; }
+ct_shape ct__dot_shape(const ct_vjp *g, ct_var v) { return shape_of_dots(v, ct__tangents(g)); }
+int ct__from_end(const ct_vjp *g, int dim) { return dim < 0 ? dim : dim - ct_var_shape(ct_in(g, 0)).ndim; }
+
+/* Tangents (T, ...) with ones after T: ndim dimensions, of which the last stay the last. */
+static ct_var with_ones(ct_var dot, int ndim)
+{
+    const ct_shape own = ct_var_shape(dot);
+    const int ones = ndim - own.ndim;
+    ct_shape shape = { .dim = { own.dim[0] }, .ndim = ndim };
+    for (int i = 1; i < ndim; i++) shape.dim[i] = i > ones ? own.dim[i - ones] : 1;
+    return ones > 0 ? ct_reshape(dot, shape) : dot;
+}
+
 ct_var ct_in_dot(ct_vjp *g, int i)
 {
     const ct_var x = ct_in(g, i); /* fails if there is no such input */
-    return g->tape->status ? x : ct__bar_of(g->s, input_of(g, i));
+    if (g->tape->status) return x;
+    const ct_var dot = ct__bar_of(g->s, input_of(g, i));
+    const bool arrived = ct_has_in_dot(g, i);
+    if (!g->s->tangents || (!arrived && g->at >= 0)) return dot;
+    if (g->at >= 0) return ct_row(dot, g->at);
+    int ndim = 0;
+    for (int k = 0; k < ct_vjp_args(g); k++) ndim = (int)ct__max(ndim, ct_var_shape(ct_in(g, k)).ndim);
+    return with_ones(arrived ? dot : ct_broadcast_to(dot, ct__dot_shape(g, x)), ndim + 1);
 }
 
 bool ct_wants_out_dot(const ct_vjp *g, int k)
@@ -36,9 +66,40 @@ void ct_give_out_dot(ct_vjp *g, int k, ct_var dot)
     if (dot.tape != tape || ct_var_dtype(dot) != ct_var_dtype(y))
         ct_tape_fail(tape, CT_EINVAL, "the tangent of output %d must be on its tape and %s", k,
                      ct_dtype_name(ct_var_dtype(y)));
-    if (!ct_shape_equal(ct_var_shape(dot), ct_var_shape(y))) dot = ct_broadcast_to(dot, ct_var_shape(y));
+    const ct_shape shape = ct__dot_shape(g, y);
+    if (ct__tangents(g)) dot = with_ones(dot, shape.ndim);
+    if (!ct_shape_equal(ct_var_shape(dot), shape)) dot = ct_broadcast_to(dot, shape);
+    if (g->at >= 0) {
+        ct_var *given = &g->given[k * g->s->tangents + g->at];
+        *given = given->tape ? ct_add(*given, dot) : dot;
+        return;
+    }
     if (g->s->record && ct__has_bar(g->s, y.index)) dot = ct_add(ct__bar_of(g->s, y.index), dot);
     if (!tape->status) ct__arrive(g->s, y.index, dot);
+}
+
+/* The rule of an op, for one tangent after the other. */
+static void one_by_one(ct_vjp *g)
+{
+    ct_tape *tape = g->tape;
+    const ct_op *op = tape->node[g->index].op;
+    const int64_t T = g->s->tangents;
+    const int n_out = ct_vjp_outs(g);
+    g->given = ct__arena(tape, (size_t)(n_out * T) * sizeof *g->given);
+    if (!g->given) return;
+    memset(g->given, 0, (size_t)(n_out * T) * sizeof *g->given);
+    for (g->at = 0; g->at < T && !tape->status; g->at++) (op->jvp ? op->jvp : ct__jvp_transposed)(g);
+    g->at = -1;
+    for (int k = 0; k < n_out && !tape->status; k++) {
+        ct_var *given = g->given + k * T, zeros = ct_none();
+        int64_t some = 0;
+        for (int64_t t = 0; t < T; t++) some += given[t].tape != NULL;
+        if (some && some < T)
+            zeros = ct_broadcast_to(ct_scalar(tape, ct_var_dtype(ct_out_at(g, k)), 0),
+                                    ct_var_shape(ct_out_at(g, k)));
+        for (int64_t t = 0; t < T; t++) given[t] = given[t].tape ? given[t] : zeros;
+        if (some) ct_give_out_dot(g, k, ct_stack(given, (int)T, 0));
+    }
 }
 
 /* -- the sweep ------------------------------------------------------------------------------------------- */
@@ -65,8 +126,15 @@ static bool moves(const ct__sweep *s, uint32_t i)
     return arrived && wanted;
 }
 
+/* The number of tangents at a time: 0 for one that has its input's dimensions. */
+static int64_t tangents_of(ct_var x, ct_var x_dot)
+{
+    const ct_shape shape = ct_var_shape(x), dot = ct_var_shape(x_dot);
+    return shape.ndim >= 0 && shape.ndim < CT_MAX_DIMS && dot.ndim == shape.ndim + 1 ? dot.dim[0] : 0;
+}
+
 /* Whether x and its tangent fit. */
-static bool check_input(ct_tape *tape, const ct_var *x, const ct_var *x_dot, int i)
+static bool check_input(ct_tape *tape, const ct_var *x, const ct_var *x_dot, int i, int64_t tangents)
 {
     char a[96], b[96];
     if (x[i].tape != tape || x_dot[i].tape != tape)
@@ -76,11 +144,10 @@ static bool check_input(ct_tape *tape, const ct_var *x, const ct_var *x_dot, int
     if (!value || !dot || tape->status) return false;
     if (!(value->flags & NODE_NEEDS_GRAD))
         ct_tape_fail(tape, CT_EINVAL, "ct_jvp: x[%d] (#%u) is a constant: make it a ct_leaf", i, x[i].index);
-    if (!ct__same_shape(&value->value->view, &dot->value->view) ||
-        value->value->view.dtype != dot->value->view.dtype)
+    const ct_shape shape = shape_of_dots(x[i], tangents), got = ct_var_shape(x_dot[i]);
+    if (!ct_shape_equal(got, shape) || value->value->view.dtype != dot->value->view.dtype)
         ct_tape_fail(tape, CT_ESHAPE, "ct_jvp: x_dot[%d] is %s, it must be %s of x[%d]'s dtype", i,
-                     ct__shape_text(ct_var_shape(x_dot[i]), a, sizeof a),
-                     ct__shape_text(ct_var_shape(x[i]), b, sizeof b), i);
+                     ct__shape_text(got, a, sizeof a), ct__shape_text(shape, b, sizeof b), i);
     for (int j = 0; j < i; j++)
         if (x[j].index == x[i].index)
             ct_tape_fail(tape, CT_EINVAL, "ct_jvp: x[%d] is x[%d]: add their tangents", i, j);
@@ -98,7 +165,8 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, ct_var *y_dot, int m, cons
         if (y[k].index > s->hi) s->hi = y[k].index;
     }
     for (int i = 0; i < n; i++) {
-        if (!check_input(tape, x, x_dot, i)) return tape->status;
+        if (!i) s->tangents = tangents_of(x[0], x_dot[0]);
+        if (!check_input(tape, x, x_dot, i, s->tangents)) return tape->status;
         if (x[i].index < s->lo) s->lo = x[i].index;
     }
     if (!ct__sweep_open(s)) return tape->status;
@@ -107,9 +175,15 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, ct_var *y_dot, int m, cons
         if (x[i].index <= s->hi) ct__arrive(s, x[i].index, x_dot[i]);
     for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
         const ct_op *op = tape->node[i].op;
-        if (moves(s, i)) ct__run_rule(s, i, op->jvp ? op->jvp : ct__jvp_transposed);
+        if (!moves(s, i)) continue;
+        const bool whole = !s->tangents || (op->jvp && op->jvp_stacked);
+        ct__run_rule(s, i, !whole ? one_by_one : op->jvp ? op->jvp : ct__jvp_transposed);
     }
-    for (int k = 0; k < m && !tape->status; k++) y_dot[k] = ct__bar_of(s, y[k].index);
+    for (int k = 0; k < m && !tape->status; k++) {
+        y_dot[k] = ct__bar_of(s, y[k].index);
+        const ct_shape shape = shape_of_dots(y[k], s->tangents);
+        if (!ct__has_bar(s, y[k].index)) y_dot[k] = ct_broadcast_to(y_dot[k], shape);
+    }
     ct__sweep_close(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
 }

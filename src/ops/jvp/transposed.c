@@ -1,8 +1,7 @@
-/* The forward rule of an op without one: its backward rule, transposed.
- *
- * The backward rule gives x̄ = Jᵀu, which is linear in u. So ⟨Jᵀu, ẋ⟩ has the derivative Jẋ with respect to
- * u, at any u. One sweep over the rule, recorded for u = 0, gives it.
- * [Townsend 2017, "A new trick for calculating Jacobian vector products"] */
+/* The forward rule of an op without one: its backward rule, transposed.  The backward rule gives x̄ = Jᵀu,
+ * which is linear in u. So ⟨Jᵀu, ẋ⟩ has the derivative Jẋ with respect to u, at any u. One sweep over the
+ * rule, recorded for u = 0, gives it. A y of one element has a gradient, whose product with ẋ takes one sweep
+ * in all. [Townsend 2017, "A new trick for calculating Jacobian vector products"] */
 #include "jvp.h"
 
 #include "autograd/rule.h"
@@ -14,7 +13,11 @@ static uint32_t push_again(const ct_vjp *g, const ct_var *in)
     const ct_node *node = &g->tape->node[g->index], call = *node;
     ct_tensor *value[CT_MAX_OUTPUTS];
     unsigned flags[CT_MAX_OUTPUTS];
-    for (int k = 0; k < call.n_out; k++) value[k] = node[k].value, flags[k] = node[k].flags & ~NODE_KEEP;
+    for (int k = 0; k < call.n_out; k++) {
+        value[k] = ct_value(ct_out_at(g, k));
+        flags[k] = node[k].flags & ~(unsigned)(NODE_KEEP | NODE_NUMBER);
+    }
+    if (g->tape->status) return UINT32_MAX;
     return ct__push_call(g->tape, &call, in, value, flags);
 }
 
@@ -31,6 +34,20 @@ int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar)
     y[at] = value;
     y_bar[at] = at < n ? ct_add(y_bar[at], bar) : bar;
     return at < n ? n : n + 1;
+}
+
+/* ẏ = Σ_i ⟨x̄_i, ẋ_i⟩ with the gradients x̄_i of a y of one element. */
+static void by_gradient(ct_vjp *g, ct_var y, int k, const ct_var *x, const ct_var *x_dot, int n)
+{
+    ct_tape *tape = g->tape;
+    const ct_var none = ct_none();
+    ct_var x_bar[CT_MAX_INPUTS], sum = ct_none();
+    ct__pull_back(tape, &y, &none, 1, x, x_bar, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_KEEP);
+    for (int i = 0; i < n && !tape->status; i++) {
+        const ct_var term = ct_sum(ct_mul(x_bar[i], x_dot[i]), CT_ALL, false);
+        sum = i ? ct_add(sum, term) : term;
+    }
+    if (!tape->status) ct_give_out_dot(g, k, sum);
 }
 
 void ct__jvp_transposed(ct_vjp *g)
@@ -54,6 +71,11 @@ void ct__jvp_transposed(ct_vjp *g)
         out[m] = k;
         y[m] = ct__handle(tape, first + (uint32_t)k);
         u[m++] = ct__push_value(tape, zeros, NODE_LEAF | NODE_NEEDS_GRAD, "a cotangent of zeros");
+    }
+    if (m == 1 && !tape->status && ct_tensor_count(ct_value(y[0])) == 1) {
+        for (int i = 0; i < n; i++) dot[i] = ct_in_dot(g, of[i]);
+        by_gradient(g, y[0], out[0], x, dot, n);
+        return;
     }
     if (!tape->status) ct__pull_back(tape, y, u, m, x, x_bar, n, CT_GRAD_RECORD);
     for (int i = 0; i < n && !tape->status; i++)

@@ -197,12 +197,18 @@ static void bar(ct_call *c)
 
 static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
 
+/* (BᵀB + λ DᵀD)⁻¹ V */
+static ct_var normal_solve(const ct_vjp *g, ct_var V)
+{
+    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2));
+    ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D)));
+    return ct_cholesky_solve(ct_cholesky(G), V);
+}
+
 static void bar_in_ops(ct_vjp *g)
 {
     ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
-    ct_var Bt = ct_t(B), Dt = ct_t(D), Pt = ct_t(P);
-    ct_var L = ct_cholesky(ct_add(ct_matmul(Bt, B), ct_mul(lambda, ct_matmul(Dt, D))));
-    ct_var Z = ct_cholesky_solve(L, ct_out_bar(g)), Zt = ct_t(Z);
+    ct_var Pt = ct_t(P), Z = normal_solve(g, ct_out_bar(g)), Zt = ct_t(Z);
     ct_var DZ = ct_matmul(D, Z), DP = ct_matmul(D, P);
     ct_in_bar(g, 0, ct_sub(ct_sub(Zt, ct_matmul(ct_matmul(B, Z), Pt)), ct_matmul(ct_matmul(B, P), Zt)));
     ct_in_bar(g, 1, ct_neg(ct_mul(lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt)))));
@@ -223,8 +229,21 @@ static void vjp(ct_vjp *g)
     for (int i = 0; i < 3; i++) ct_in_bar(g, i, ct_output(first, i));
 }
 
+/* Ṗ = G⁻¹ (Ḃᵀ - Ġ P) with G = BᵀB + λ DᵀD */
+static void jvp(ct_vjp *g)
+{
+    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
+    ct_var B_dot = ct_in_dot(g, 0), D_dot = ct_in_dot(g, 1), lambda_dot = ct__one_by_one(ct_in_dot(g, 2));
+    ct_var BP = ct_matmul(B, P), DP = ct_matmul(D, P);
+    ct_var by_B = ct_add(ct_matmul(ct_t(B_dot), BP), ct_matmul(ct_t(B), ct_matmul(B_dot, P)));
+    ct_var by_D = ct_add(ct_matmul(ct_t(D_dot), DP), ct_matmul(ct_t(D), ct_matmul(D_dot, P)));
+    ct_var by_lambda = ct_mul(lambda_dot, ct_matmul(ct_t(D), DP));
+    ct_var moved = ct_add(by_B, ct_add(ct_mul(lambda, by_D), by_lambda)); /* Ġ P */
+    ct_give_out_dot(g, 0, normal_solve(g, ct_sub(ct_t(B_dot), moved)));
+}
+
 static const ct_op ridge_op = {
-    .name = "ridge_solve", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp
+    .name = "ridge_solve", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp
 };
 
 /* -- the op ---------------------------------------------------------------------------------------------- */

@@ -101,6 +101,10 @@ float ct__polygammaf(int k, float x);
 #include <cotangent/primitives.inc>
 CT__MORE_ENTRIES(PROTOTYPE)
 PROTOTYPE(sweep_bytes)
+PROTOTYPE(number1)
+PROTOTYPE(number1_bar)
+PROTOTYPE(number2)
+PROTOTYPE(number2_bar)
 PROTOTYPE(affine)
 PROTOTYPE(packed_sweep)
 PROTOTYPE(gaussians)

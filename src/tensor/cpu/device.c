@@ -189,6 +189,10 @@ const ct_backend ct__cpu_backend = {
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
     ENTRY(sweep_bytes)
+    ENTRY(number1)
+    ENTRY(number1_bar)
+    ENTRY(number2)
+    ENTRY(number2_bar)
     ENTRY(affine)
     ENTRY(packed_sweep)
     ENTRY(gaussians)

@@ -80,30 +80,45 @@ ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a
     return run(dev, 4, t, ct__maps_of(CT__ISA_BASE, out->dtype)->bar2[f][side], NULL, dev->tuning->grain);
 }
 
-/* -- a x + b y ------------------------------------------------------------------------------------------- */
+/* -- single elements ------------------------------------------------------------------------------------- */
 
-#define AXPBY(T)                                                                                           \
-    static void axpby_##T(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
-                          const void *context)                                                             \
-    {                                                                                                      \
-        const double *factor = context;                                                                    \
-        const T a = (T)factor[0], b = (T)factor[1];                                                        \
-        for (int64_t j = 0; j < n1; j++) {                                                                 \
-            T *out = (T *)data[0] + j * s1[0];                                                             \
-            const T *x = (const T *)data[1] + j * s1[1], *y = (const T *)data[2] + j * s1[2];              \
-            if (s0[0] == 1 && s0[1] == 1 && s0[2] == 1)                                                    \
-                for (int64_t i = 0; i < n0; i++) out[i] = a * x[i] + b * y[i];                             \
-            else                                                                                           \
-                for (int64_t i = 0; i < n0; i++) out[i * s0[0]] = a * x[i * s0[1]] + b * y[i * s0[2]];     \
-        }                                                                                                  \
-    }
-AXPBY(double)
-AXPBY(float)
+/* The kernel's result for one element of each operand. */
+static double one(ct__kernel kernel, void *const *data, const void *context)
+{
+    static const int64_t step[CT__OPERANDS] = { 1, 1, 1, 1 };
+    kernel(1, 1, data, step, step, context);
+    return *(const double *)data[0];
+}
+
+double ct__cpu_number1(const ct_device *dev, ct_map1 f, const double p[2], double x)
+{
+    const ct__maps *t = ct__maps_of(dev->isa, CT_F64);
+    return one(t->any_value[f] ? t->any_value[f] : t->value1[f], (void *const[]){ &x, &x }, p);
+}
+
+double ct__cpu_number1_bar(const ct_device *dev, ct_map1 f, const double p[2], double x, double y, double g)
+{
+    const ct__maps *t = ct__maps_of(dev->isa, CT_F64);
+    return one(t->any_bar[f] ? t->any_bar[f] : t->bar1[f], (void *const[]){ &g, &x, &y, &g }, p);
+}
+
+double ct__cpu_number2(const ct_device *dev, ct_map2 f, double a, double b)
+{
+    (void)dev;
+    return one(ct__maps_of(CT__ISA_BASE, CT_F64)->value2[f], (void *const[]){ &a, &a, &b }, NULL);
+}
+
+double ct__cpu_number2_bar(const ct_device *dev, ct_map2 f, int side, double a, double b, double g)
+{
+    (void)dev;
+    return one(ct__maps_of(CT__ISA_BASE, CT_F64)->bar2[f][side], (void *const[]){ &g, &a, &b, &g }, NULL);
+}
+
+/* -- a x + b y ------------------------------------------------------------------------------------------- */
 
 ct_status ct__cpu_axpby(ct_device *dev, double a, const ct_view *x, double b, const ct_view *y, ct_view *out)
 {
     const ct_view *t[] = { out, x, y };
-    ct__loop(dev, 3, t, out->dtype == CT_F64 ? axpby_double : axpby_float, (double[]){ a, b },
-             dev->tuning->grain);
+    ct__loop(dev, 3, t, ct__maps_of(CT__ISA_BASE, out->dtype)->axpby, (double[]){ a, b }, dev->tuning->grain);
     return CT_OK;
 }

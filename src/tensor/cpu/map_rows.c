@@ -94,6 +94,7 @@ CT_MAPS1(BAR1)
 #if ISA == 0
 CT_MAPS2(VALUE2)
 CT_MAPS2(BARS2)
+LOOP(axpby, 3, x, y, g_, (T)p[0] * x + (T)p[1] * y)
 #endif
 
 /* -- sines of any x -------------------------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ const ct__maps NAME(ct__maps) = {
 #if ISA == 0
     .value2 = { CT_MAPS2(VALUE_ENTRY2) },
     .bar2 = { CT_MAPS2(BAR_ENTRY2) },
+    .axpby = axpby,
 #endif
     .any_value = { [CT_MAP_sin] = any_value_sin, [CT_MAP_cos] = any_value_cos },
     .any_bar = { [CT_MAP_sin] = any_bar_sin, [CT_MAP_cos] = any_bar_cos },

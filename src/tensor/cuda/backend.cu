@@ -22,6 +22,10 @@ const ct_backend ct__cuda_table = {
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
     .sweep_bytes = ct__cuda_sweep_bytes,
+    .number1 = NULL,
+    .number1_bar = NULL,
+    .number2 = NULL,
+    .number2_bar = NULL,
     .affine = NULL,
     .packed_sweep = NULL,
     .gaussians = NULL,

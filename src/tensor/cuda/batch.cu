@@ -171,6 +171,20 @@ ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const 
     return CT__BATCH_EACH("poison", b, poison_kernel, ct__entries(b, m), m, failed, lower);
 }
 
+template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
+{
+    CT__EACH_ENTRY(at, b, m)
+    {
+        const T x = ct__at_entry<T>(b, m, at);
+        if (!(x - x == 0) && !flags[at.member]) flags[at.member] = m.rows; /* by all threads alike */
+    }
+}
+
+ct_status ct__wild(const ct__job &b, const ct__matrix &m, int64_t *flags)
+{
+    return CT__BATCH_EACH("finite", b, wild_kernel, ct__entries(b, m), m, flags);
+}
+
 /* -- identities and addresses ---------------------------------------------------------------------------- */
 
 template <typename T>

@@ -182,6 +182,8 @@ static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
 }
 /* Fills m or its lower triangle with NaN if failed[member] is set. */
 ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);
+/* flags[member] = m.rows if an element of m is not finite and no failure is noted. */
+ct_status ct__wild(const ct__job &b, const ct__matrix &m, int64_t *flags);
 /* Notes in `failure`, which may be NULL, the first failed member and failed[member], from 1, plus `first`. */
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
                            const char *why, ct_failure *failure);
@@ -209,6 +211,11 @@ ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, 
 ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed);
 ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
 ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
+/* By cuSOLVER: eigen's results, and svd's of matrices with no more rows than columns, all contiguous.
+ * failed[member] is set if there are none; of members with failed[member] set before, the values are NaN. */
+ct_status ct__eigen_looped(const ct__job &b, const ct__matrix &A, const ct__matrix &w, int64_t *failed);
+ct_status ct__svd_looped(const ct__job &b, const ct__matrix &A, const ct__matrix &s, const ct__matrix &U,
+                         const ct__matrix &Vt, int64_t *failed);
 
 /* Whether cuSOLVER factors the members one after the other, where it is `faster`. It does not promise that
  * its calls can be part of a graph, so it is never used in a step, recorded or not. */

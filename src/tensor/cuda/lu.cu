@@ -4,16 +4,6 @@
 
 #include <math.h>
 
-/* flags[member] = n if an element is not finite and no failure is noted; all threads write the same value. */
-template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
-{
-    CT__EACH_ENTRY(at, b, m)
-    {
-        const T x = ct__at_entry<T>(b, m, at);
-        if (!(x - x == 0) && !flags[at.member]) flags[at.member] = m.rows;
-    }
-}
-
 /* The row exchanges (j, pivot_j), pivot_j >= j, as a permutation. No exchange after i moves row i, so each
  * thread follows one row back to where it came from. A member that failed keeps its natural order. */
 static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivots, const int64_t *failed,
@@ -49,7 +39,7 @@ struct factors {
         ct__copy_matrices(b, A, m);
         const int64_t least = b.members > 1 ? CT__ONE_BY_ONE : CT__LU_ALONE;
         (ct__one_by_one(b, m.rows >= least) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
-        CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), ct__transposed(m), failed);
+        ct__wild(b, ct__transposed(m), failed);
     }
     void put_in_order(int64_t *to) const
     {
@@ -132,7 +122,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct
     }
     const ct__workspace wild(b, b.members * (int64_t)sizeof(int64_t));
     CT__DO(b, ct__zero(dev, "slogdet", wild, b.members));
-    CT__BATCH_EACH("slogdet", b, wild_kernel, ct__entries(b, b.m[0]), b.m[0], wild);
+    ct__wild(b, b.m[0], wild);
     const factors f(b, b.m[0]);
     CT__BATCH_BLOCKS("slogdet", b, det_kernel, b.members, CT__WARP, f.m, f.pivot, wild, f.failed,
                      log_abs->data, sign->data);

@@ -118,10 +118,3 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     row_norm(b, ct__transposed(inverse.m), work.m, other.m);
     return CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
 }
-
-/* -- eigenvectors ---------------------------------------------------------------------------------------- */
-
-ct_status ct__cuda_eigen(ct_device *dev, ct_view *, ct_view *, ct_failure *)
-{
-    return ct__fail(dev, CT_EUNSUPPORTED, "%s: eigenvectors are computed on a CPU alone", dev->name);
-}

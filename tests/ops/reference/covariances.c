@@ -280,10 +280,6 @@ const reference reference_covariances[] = {
     { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9, .f32_rounding = 10 }, /* of no data */
     { .name = "gp_loo_nlpd", .compute = gp_loo_nlpd, .swallows_nan = 9, .f32_rounding = 10 },
     { .name = "nlml_shared", .compute = one_gp_nlml, .swallows_nan = 9, .f32_rounding = 10 },
-    { .name = "nlml_kronecker",
-      .compute = nlml_kronecker,
-      .reads = kronecker_reads,
-      .swallows_nan = 10,
-      .cpu_only = true },
+    { .name = "nlml_kronecker", .compute = nlml_kronecker, .reads = kronecker_reads, .swallows_nan = 10 },
     { 0 },
 };

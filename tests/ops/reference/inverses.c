@@ -36,7 +36,7 @@ static long double eliminate(const long double *A, int64_t n, long double *B, in
         }
         det *= a[k * n + k];
         for (int64_t i = 0; i < n; i++) {
-            if (i == k) continue;
+            if (i == k || a[k * n + k] == 0) continue;
             long double f = a[i * n + k] / a[k * n + k];
             for (int64_t j = 0; j < n; j++) a[i * n + j] -= f * a[k * n + j];
             for (int64_t j = 0; j < m; j++) B[i * m + j] -= f * B[k * m + j];
@@ -183,6 +183,47 @@ static void log_determinant(ref_call *c, bool absolute)
     }
 }
 
+/* C = A B, n×n */
+static void multiply(const long double *A, const long double *B, int64_t n, long double *C)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            C[i * n + j] = 0;
+            for (int64_t k = 0; k < n; k++) C[i * n + j] += A[i * n + k] * B[k * n + j];
+        }
+}
+
+/* exp of 2⁻¹² A by its series, squared 12 times */
+static void expm_(ref_call *c)
+{
+    enum { SQUARINGS = 12, TERMS = 20 };
+    const ref_array *A = &c->in[0];
+    int64_t n = ref_dim(A, -1);
+    long double *y = ref_out(c, A->shape), *t = identity(n), *u = identity(n);
+    for (int64_t o = 0; o < c->out.n; o += n * n) {
+        long double *a = copy(A->x + o, n * n), *sum = y + o;
+        for (int64_t i = 0; i < n * n; i++) sum[i] = t[i] = i % (n + 1) == 0, a[i] = ldexpl(a[i], -SQUARINGS);
+        for (int64_t k = 1; k <= TERMS; k++) {
+            multiply(t, a, n, u);
+            for (int64_t i = 0; i < n * n; i++) t[i] = u[i] / k, sum[i] += t[i];
+        }
+        for (int k = 0; k < SQUARINGS; k++) {
+            multiply(sum, sum, n, u);
+            for (int64_t i = 0; i < n * n; i++) sum[i] = u[i];
+        }
+        free(a);
+    }
+    free(t), free(u);
+}
+
+static void det_(ref_call *c)
+{
+    const ref_array *A = &c->in[0];
+    int64_t n = ref_dim(A, -1);
+    long double *y = ref_out(c, ref_batch(A, 2));
+    for (int64_t b = 0; b < c->out.n; b++) y[b] = eliminate(A->x + b * n * n, n, NULL, 0);
+}
+
 static void slogdet_(ref_call *c) { log_determinant(c, true); }
 static void logdet_(ref_call *c) { log_determinant(c, false); }
 
@@ -219,6 +260,8 @@ const reference reference_inverses[] = {
     { .name = "inverse_diag_spd", .compute = inverse_diag_spd_, .reads = lower_first },
     { .name = "solve", .compute = solve_, .full_rank = 1 },
     { .name = "lu", .compute = lu_, .full_rank = 1 },
+    { .name = "expm", .compute = expm_ },
+    { .name = "det", .compute = det_ },
     { .name = "slogdet", .compute = slogdet_, .full_rank = 1 },
     { .name = "logdet", .compute = logdet_, .full_rank = 1 },
     { .name = "inv_quad_logdet", .compute = inv_quad_logdet_, .reads = lower_first },

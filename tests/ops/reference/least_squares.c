@@ -68,6 +68,27 @@ static void lstsq_(ref_call *c)
     free(G);
 }
 
+/* Q by Gram and Schmidt, each column twice. */
+static void qr_(ref_call *c)
+{
+    const ref_array *A = &c->in[0];
+    int64_t m = ref_dim(A, -2), n = ref_dim(A, -1), r = m < n ? m : n;
+    long double *Q = ref_out(c, with_matrix(ref_batch(A, 2), m, r));
+    for (int64_t b = 0, members = ct_shape_count(ref_batch(A, 2)); b < members; b++)
+        for (int64_t j = 0; j < r; j++) {
+            long double *q = Q + b * m * r + j, norm = 0;
+            for (int64_t i = 0; i < m; i++) q[i * r] = A->x[(b * m + i) * n + j];
+            for (int64_t pass = 0; pass < 2 * j; pass++) {
+                const long double *p = Q + b * m * r + pass % j;
+                long double dot = 0;
+                for (int64_t i = 0; i < m; i++) dot += p[i * r] * q[i * r];
+                for (int64_t i = 0; i < m; i++) q[i * r] -= dot * p[i * r];
+            }
+            for (int64_t i = 0; i < m; i++) norm += q[i * r] * q[i * r];
+            for (int64_t i = 0; i < m; i++) q[i * r] /= sqrtl(norm);
+        }
+}
+
 static void ridge_solve_(ref_call *c)
 {
     const ref_array *B = &c->in[0], *D = &c->in[1], *lambda = &c->in[2];
@@ -88,6 +109,7 @@ static void ridge_solve_(ref_call *c)
 }
 
 const reference reference_least_squares[] = {
+    { .name = "qr", .compute = qr_, .full_rank = 1 },
     { .name = "lstsq", .compute = lstsq_, .full_rank = 1 },
     { .name = "ridge_solve", .compute = ridge_solve_, .full_rank = 3 },
     { 0 },

@@ -5,11 +5,10 @@
 
 const reference *reference_find(const char *op)
 {
-    const reference *const tables[] = {
-        reference_elementwise,   reference_reductions, reference_shapes,
-        reference_matrices,      reference_inverses,   reference_losses,
-        reference_least_squares, reference_layers,     reference_covariances
-    };
+    const reference *const tables[] = { reference_elementwise,   reference_reductions, reference_shapes,
+                                        reference_matrices,      reference_inverses,   reference_losses,
+                                        reference_least_squares, reference_layers,     reference_covariances,
+                                        reference_eigen };
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const reference *r = tables[t]; r->name; r++)
             if (strcmp(r->name, op) == 0) return r;

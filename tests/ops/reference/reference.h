@@ -30,7 +30,6 @@ typedef struct reference {
     uint64_t swallows_nan; /* bit i: an input i that is NaN all over need not make the output NaN */
     uint64_t full_rank;    /* bit i: with equal rows input i would be outside the op's domain         */
     double f32_rounding;   /* by how much its samples amplify rounding in f32; 0 means 1                   */
-    bool cpu_only;         /* other devices refuse it: CT_EUNSUPPORTED                                     */
 } reference;
 
 /* NULL where there is none: then the matrix fails. */
@@ -39,7 +38,7 @@ const reference *reference_find(const char *op);
 /* One table a file, ended by a NULL name. */
 extern const reference reference_elementwise[], reference_reductions[], reference_shapes[],
     reference_matrices[], reference_inverses[], reference_losses[], reference_least_squares[],
-    reference_layers[], reference_covariances[];
+    reference_layers[], reference_covariances[], reference_eigen[];
 
 /* c->out with this shape, uninitialised. */
 long double *ref_out(ref_call *c, ct_shape shape);
