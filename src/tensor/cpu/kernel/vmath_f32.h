@@ -7,8 +7,8 @@
 #include "vmath.h"
 
 /* e^(x + tail) = 2^n (1 + high + p), with first * second = 2^n, as ct__exp_parts. Returns p. Operations that
- * are not fused round more often: then ½ r² is added by itself, and with it what r has lost in rounding, times
- * its slope r. */
+ * are not fused round more often: then ½ r² is added by itself, and with it what r has lost in rounding,
+ * times its slope r. */
 CT__INLINE float ct__exp_partsf(float x, float tail, float *high, float *first, float *second, bool fused)
 {
     static const float P[] = { 0x1.a0f8d4p-13f, 0x1.6d117cp-10f, 0x1.1110f6p-7f,
