@@ -106,7 +106,10 @@ static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
 {
     return (ct_var){ tape, index, tape->epoch };
 }
-ct_var ct__poisoned(ct_tape *tape);
+static inline ct_var ct__poisoned(ct_tape *tape)
+{
+    return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 };
+}
 /* Whether v is a handle of this tape, which has not failed. */
 static inline bool ct__is_here(const ct_tape *tape, ct_var v)
 {
@@ -140,6 +143,22 @@ ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const cha
  * tape shares the values. The index of output 0; UINT32_MAX if memory is exhausted. */
 uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_tensor *const *value,
                        const unsigned *flags);
+/* Whether the node's value is a number of which no tensor has been made. */
+static inline bool ct__is_number(const ct_node *node)
+{
+    return !node->value && (node->flags & (NODE_NUMBER | NODE_FREED)) == NODE_NUMBER;
+}
+/* The shape of a number's tensor: (), (1), (1, 1), ... */
+static inline ct_shape ct__ones(int ndim)
+{
+    ct_shape shape = { .ndim = ndim };
+    for (int i = 0; i < ndim; i++) shape.dim[i] = 1;
+    return shape;
+}
+/* A number as a tensor of ndim dimensions, and that of a node. NULL or false, with the tape's error set, if
+ * memory is exhausted. */
+ct_tensor *ct__number_tensor(ct_tape *tape, double number, int ndim);
+bool ct__make_tensor(ct_tape *tape, ct_node *node);
 /* ct_tape_reset, also for a step's tape. */
 void ct__tape_forget(ct_tape *tape);
 /* Removes the nodes from index n on, and what the arena has received since `mark`. */
@@ -194,15 +213,6 @@ ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const 
 
 /* -- number.c: values of one element that live in their nodes ------------------------------------------- */
 
-/* Whether the node's value is a number of which no tensor has been made. */
-static inline bool ct__is_number(const ct_node *node)
-{
-    return !node->value && (node->flags & (NODE_NUMBER | NODE_FREED)) == NODE_NUMBER;
-}
-/* The shape of a number's tensor: (), (1), (1, 1), ... */
-ct_shape ct__number_shape(const ct_node *node);
-/* Makes the tensor of a number. False, with the tape's error set, if memory is exhausted. */
-bool ct__make_tensor(ct_tape *tape, ct_node *node);
 /* Applies op to numbers, if it has a rule for them and the inputs are such; else returns false. */
 bool ct__apply_number(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
                       size_t attr_size, ct_var *y);

@@ -2,32 +2,6 @@
  * slots of a sweep, so that they allocate nothing. Whoever asks for a tensor gets one, made at that time. */
 #include "rule.h"
 
-ct_shape ct__number_shape(const ct_node *node)
-{
-    ct_shape shape = { .ndim = node->ndim };
-    for (int i = 0; i < shape.ndim; i++) shape.dim[i] = 1;
-    return shape;
-}
-
-/* A tensor of ndim dimensions with one element; NULL, with the tape's error set, if memory is exhausted. */
-static ct_tensor *tensor_of(ct_tape *tape, double number, int ndim)
-{
-    const ct_shape shape = ct__number_shape(&(ct_node){ .ndim = ndim });
-    ct_tensor *t = ct__empty(tape->device, CT_F64, &shape);
-    if (t)
-        *(double *)t->view.data = number;
-    else
-        ct__tape_fail_device(tape, "a value of one element");
-    return t;
-}
-
-bool ct__make_tensor(ct_tape *tape, ct_node *node)
-{
-    node->value = tensor_of(tape, node->number, node->ndim);
-    if (node->value) node->version = node->value->view.storage->version;
-    return node->value;
-}
-
 /* The element that a node holds, and the number of its dimensions. False if its value is no f64 element. */
 static inline bool element(const ct_node *node, double *x, int *ndim)
 {
@@ -90,17 +64,6 @@ bool ct__apply_number(ct_tape *tape, const ct_op *op, const ct_var *in, int n, c
 }
 
 /* -- in a sweep ------------------------------------------------------------------------------------------ */
-
-void ct__make_bar(ct__sweep *s, uint32_t i)
-{
-    ct_tape *tape = s->tape;
-    const ct_node *node = &tape->node[i];
-    ct_slot *slot = ct__slot_of(s, i);
-    ct_tensor *bar = tensor_of(tape, slot->number, node->value ? node->value->view.ndim : node->ndim);
-    slot->number = 0;
-    slot->counted = false;
-    if (bar) ct__accumulate(s, i, bar);
-}
 
 /* A node's cotangent: the number that has arrived, a tensor's element, or their sum. */
 static inline double bar_of(const ct_slot *slot)

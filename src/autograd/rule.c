@@ -17,6 +17,17 @@ void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar)
     *sum = after;
 }
 
+void ct__make_bar(ct__sweep *s, uint32_t i)
+{
+    ct_tape *tape = s->tape;
+    const ct_node *node = &tape->node[i];
+    ct_slot *slot = ct__slot_of(s, i);
+    ct_tensor *bar = ct__number_tensor(tape, slot->number, node->value ? node->value->view.ndim : node->ndim);
+    slot->number = 0;
+    slot->counted = false;
+    if (bar) ct__accumulate(s, i, bar);
+}
+
 ct_var ct__bar_of(ct__sweep *s, uint32_t index)
 {
     const ct_tensor *value = s->tape->node[index].value;

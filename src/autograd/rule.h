@@ -46,17 +46,6 @@ static inline bool ct__wants_bar(const ct__sweep *s, uint32_t index)
     return s->tape->node[index].flags & NODE_NEEDS_GRAD;
 }
 
-/* -- number.c -------------------------------------------------------------------------------------------- */
-
-/* Makes the number that has arrived at node i part of its cotangent as a tensor. */
-void ct__make_bar(ct__sweep *s, uint32_t i);
-static inline void ct__settle_bar(ct__sweep *s, uint32_t i)
-{
-    if (i <= s->hi && ct__slot_of(s, i)->counted) ct__make_bar(s, i);
-}
-/* Runs the backward rule of node i, whose value is a number. */
-void ct__run_number_rule(ct__sweep *s, uint32_t i);
-
 /* -- cotangents ------------------------------------------------------------------------------------------ */
 
 /* Whether a cotangent may be added to in place, because nobody else holds its memory. */
@@ -86,6 +75,12 @@ static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
         ct__slot_of(s, index)->var = bar.index + 1;
     else
         ct__accumulate(s, index, ct_retain(ct_value(bar)));
+}
+/* Makes the number that has arrived at node i part of its cotangent as a tensor. */
+void ct__make_bar(ct__sweep *s, uint32_t i);
+static inline void ct__settle_bar(ct__sweep *s, uint32_t i)
+{
+    if (i <= s->hi && ct__slot_of(s, i)->counted) ct__make_bar(s, i);
 }
 /* The cotangent of node `index` as a handle; zeros if none has arrived. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);
@@ -120,6 +115,8 @@ static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *)
     tape->no_grad = no_grad;
     tape->backward_of = outer;
 }
+/* number.c: runs the backward rule of node i, whose value is a number. */
+void ct__run_number_rule(ct__sweep *s, uint32_t i);
 /* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k], as ct_grad, for distinct y. */
 ct_status ct__pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
                         ct_var *x_bar, int n, ct_grad_flags flags);
