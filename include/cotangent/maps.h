@@ -14,8 +14,9 @@
 #define COTANGENT_MAPS_H
 
 /* 1 / (1 + e^-x), given e = e^-|x|; and e / (1 + e)², which is a quarter of 1 / cosh² u for e = e^-2|u|.
- * Neither overflows, and nothing cancels, so the tails keep their digits. */
-#define CT_LOGISTIC(x, e) ((x < 0 ? e : 1) / (1 + e))
+ * Neither overflows, and nothing cancels, so the tails keep their digits. Both use e without a condition, so
+ * that compilers evaluate it once. */
+#define CT_LOGISTIC(x, e) (((T)(x < 0) * e + (T)(x >= 0)) / (1 + e))
 #define CT_BELL(e)        (e / ((1 + e) * (1 + e)))
 
 /* From here on e^(-x²) is 0 in every dtype. Its rule clips x there, because 0 · ∞ is NaN. */

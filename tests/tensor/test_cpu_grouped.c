@@ -279,7 +279,8 @@ static void test_few_rows(void **state)
     (void)state;
     static const int64_t shapes[][4] = { /* members, rows, depth, columns */
                                          { 1, 128, 64, 64 }, { 3, 16, 33, 500 },  { 5, 131, 300, 65 },
-                                         { 2, 256, 40, 97 }, { 1, 37, 4096, 32 }, { 4, 64, 257, 130 }
+                                         { 2, 256, 40, 97 }, { 1, 37, 4096, 32 }, { 4, 64, 257, 130 },
+                                         { 1, 70, 131, 577 }
     };
     for (size_t k = 0; k < 8 * (sizeof shapes / sizeof *shapes); k++) {
         const int64_t *z = shapes[k / 8], members = z[0], rows = z[1], depth = z[2], columns = z[3];

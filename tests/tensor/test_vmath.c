@@ -1,7 +1,7 @@
 /* The vectorisable elementary functions against long double, in units in the last place. */
 #include "check.h"
 
-#include "tensor/cpu/kernel/vmath.h"
+#include "tensor/cpu/kernel/vmath_f32.h"
 
 enum { N = 4096, ROUNDS = 40 };
 

@@ -159,29 +159,35 @@ void ct__fill_nan(const ct__job *job, int k, void *const *data)
             ct__set(job->dtype, data[k], i * rs + j * cs, NAN);
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------ */
+/* -- parts ----------------------------------------------------------------------------------------------- */
 
-/* Runs rows [first, first + parts * each) of the matrices in the bit mask `cut` as a batch of `parts`
- * members. */
-static ct_status run_parts(ct__job job, unsigned cut, int64_t first, int64_t parts, int64_t each)
+/* Runs rows or columns [first, first + parts * each) of the matrices in the bit mask `cut` as a batch of
+ * `parts` members. */
+static ct_status run_range(ct__job job, unsigned cut, bool columns, int64_t first, int64_t parts,
+                           int64_t each)
 {
     if (!each) return CT_OK;
-    job.work *= (double)each / (double)job.m[job.n - 1].rows;
+    const ct__matrix *out = &job.m[job.n - 1];
+    job.work *= (double)each / (double)(columns ? out->cols : out->rows);
     job.ndim = 1;
     job.members = parts;
     job.axis[0] = (ct__axis){ .dim = parts };
     for (int k = 0; k < job.n; k++) {
         if (!(cut >> k & 1)) continue;
-        job.data[k] = ct__at(job.data[k], job.dtype, first * job.m[k].rs);
-        job.axis[0].stride[k] = each * job.m[k].rs;
-        job.m[k].rows = each;
+        ct__matrix *m = &job.m[k];
+        const int64_t step = columns ? m->cs : m->rs;
+        job.data[k] = ct__at(job.data[k], job.dtype, first * step);
+        job.axis[0].stride[k] = each * step;
+        *(columns ? &m->cols : &m->rows) = each;
     }
     return ct__job_run(&job);
 }
 
-ct_status ct__job_run_rows(ct__job *job, unsigned cut)
+ct_status ct__job_run_parts(ct__job *job, unsigned cut, bool columns)
 {
-    const int64_t rows = job->m[job->n - 1].rows, threads = job->dev->threads, each = rows / threads;
-    const ct_status status = run_parts(*job, cut, 0, threads, each);
-    return status ? status : run_parts(*job, cut, threads * each, 1, rows % threads);
+    const ct__matrix *out = &job->m[job->n - 1];
+    const int64_t extent = columns ? out->cols : out->rows, threads = job->dev->threads,
+                  each = extent / threads;
+    const ct_status status = run_range(*job, cut, columns, 0, threads, each);
+    return status ? status : run_range(*job, cut, columns, threads * each, 1, extent % threads);
 }

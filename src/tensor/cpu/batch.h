@@ -63,9 +63,9 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
 /* Chooses the form of each matrix for BLAS. CT_EUNSUPPORTED if an extent does not fit 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);
-/* Runs a single member in parts. The rows of the matrices in the bit mask `cut` are divided evenly among the
- * threads; the remaining rows follow. */
-ct_status ct__job_run_rows(ct__job *job, unsigned cut);
+/* Runs a single member in parts. The rows, or columns, of the matrices in the bit mask `cut` are divided
+ * evenly among the threads; the remaining ones follow. */
+ct_status ct__job_run_parts(ct__job *job, unsigned cut, bool columns);
 
 /* Copy a small strided matrix to a row-major array of doubles, and back. */
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);

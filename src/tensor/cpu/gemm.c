@@ -145,18 +145,23 @@ static bool many_rows(const ct__job *job)
            (job->beta == 0 || job->beta == 1);
 }
 
-/* Splits the rows of A and C into equal parts, each multiplied with all of B, so that the threads share the
- * batch evenly. False if no even split exists. */
-static bool share_rows(ct__job *job)
+/* Splits C into equal parts, by its rows and those of A, or by its columns and those of B, so that the
+ * threads share the batch evenly. False if no even split exists. */
+static bool share(ct__job *job, bool by_rows)
 {
-    ct__matrix *a = &job->m[A], *c = &job->m[C];
+    ct__matrix *cut = &job->m[by_rows ? A : B], *c = &job->m[C];
+    const int64_t extent = by_rows ? c->rows : c->cols;
     int64_t parts = 1;
     while (job->members * parts % job->dev->threads) parts++;
-    if (c->rows % parts || job->ndim == CT_MAX_DIMS) return false;
+    if (extent % parts || job->ndim == CT_MAX_DIMS) return false;
     if (parts == 1) return true;
+    const int64_t each = extent / parts;
+    ct__axis *axis = &job->axis[job->ndim++];
+    *axis = (ct__axis){ parts, { 0 } };
+    axis->stride[by_rows ? A : B] = each * (by_rows ? cut->rs : cut->cs);
+    axis->stride[C] = each * (by_rows ? c->rs : c->cs);
+    *(by_rows ? &cut->rows : &cut->cols) = *(by_rows ? &c->rows : &c->cols) = each;
     job->work /= (double)parts;
-    a->rows /= parts, c->rows /= parts;
-    job->axis[job->ndim++] = (ct__axis){ parts, { a->rows * a->rs, 0, c->rows * c->rs } };
     job->members *= parts;
     return true;
 }
@@ -186,6 +191,18 @@ static void by_product(ct__job *job)
     job->serial = true;
     job->scratch = ct__product_work(job->dtype, ct__max(job->m[C].cols, job->m[A].cols));
     job->member = product_member;
+}
+
+/* The grouped kernels read contiguous rows of B in place. With AVX2 they need one cache line of each at a
+ * time, and lines that lie far apart share few sets of the caches: the microkernels pack them. */
+static ct_status run_few_rows(ct__job *job)
+{
+    const ct__matrix *b = &job->m[B];
+    if (job->dev->isa != CT__ISA_AVX2 || b->cs != 1 || b->rs <= CT__GROUP_NEAR) return ct__strips_run(job);
+    by_product(job);
+    if (job->members == 1) return ct__job_run_parts(job, 1 << B | 1 << C, true);
+    share(job, false);
+    return ct__job_run(job);
 }
 
 ct_status ct__cpu_affine(ct_device *dev, const ct_view *a, const ct_view *b, const ct_view *d, ct_view *c)
@@ -233,12 +250,12 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         job.member(&job, (void *[]){ a->data, b->data, c->data });
         return CT_OK;
     }
-    if (few_rows(&job)) return ct__strips_run(&job);
+    if (few_rows(&job)) return run_few_rows(&job);
     if (many_rows(&job)) {
         by_product(&job);
-        return ct__job_run_rows(&job, 1 << A | 1 << C);
+        return ct__job_run_parts(&job, 1 << A | 1 << C, false);
     }
-    if (few_columns(&job) && share_rows(&job)) {
+    if (few_columns(&job) && share(&job, true)) {
         by_product(&job);
         return ct__job_run(&job);
     }

@@ -170,7 +170,7 @@ static ct_status run_substitution(ct__job *job)
     job->serial = true;
     job->scratch = ct__product_work(job->dtype, ct__max(n, most));
     if (is_copied(job)) job->scratch += (size_t)(n * ct__pitch(most)) * ct_dtype_size(job->dtype);
-    return job->members > 1 ? ct__job_run(job) : ct__job_run_rows(job, 1 << 1);
+    return job->members > 1 ? ct__job_run(job) : ct__job_run_parts(job, 1 << 1, false);
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,

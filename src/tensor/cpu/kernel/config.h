@@ -13,6 +13,12 @@
 #define CT__TILE_VECTORS(isa) ((isa) == 0 ? 2 : 3)
 /* For grouped products, most of whose rows have 64 numbers. At most 6 rows; bench/gather. */
 #define CT__GROUP_VECTORS(isa) ((isa) == 2 ? 4 : 2)
+/* The inner extent of a product's block; bits. Strips of A, at most CT__STRIPS, that a panel of B serves
+ * before the next panel. Panels that are packed together if B has contiguous rows. With AVX2 half of a
+ * first-level cache holds a panel and a strip. "Products with AVX2". */
+#define CT__BLOCK_DEPTH(isa)     ((isa) == 1 ? 128 : 256)
+#define CT__STRIPS_TOGETHER(isa) ((isa) == 1 ? 8 : 1)
+#define CT__PANELS_TOGETHER(isa) ((isa) == 1 ? 4 : 1)
 
 enum {
     /* -- elementwise, reductions, copies; bench/overhead -- */
@@ -46,7 +52,7 @@ enum {
     CT__AHEAD = 8,   /* prefetch distance in longer panels, in rows */
     CT__TILE = 32,   /* extent of a diagonal tile in blocked routines; bits */
     CT__STRIP = 64,  /* rows of an LU panel updated together */
-    CT__DEPTH = 256, /* inner extent of a block: a tile's operands stay in the caches; bits */
+    CT__DEPTH = 256, /* inner extent of a block, at most: a tile's operands stay in the caches */
     CT__STRIPS = 8,  /* register tiles' rows of A that are packed together */
     CT__PANELS = 11, /* panels of B that stay in the second-level cache */
     CT__PANEL_ROW = 192, /* bytes of a panel's row, at most */
@@ -72,6 +78,7 @@ enum {
     CT__GROUP_ROWS = 96,         /* rows of a group in a block, which stays in the cache; bits */
     CT__GROUP_BLOCK = 128,       /* rows of a block in a plain product */
     CT__GROUP_DEPTH = 256,       /* inner extent of a packed panel; bits */
+    CT__GROUP_NEAR = 128,        /* with AVX2, stride of B's rows up to which they are read in place; bits */
     CT__GROUP_STRIP = 64,        /* columns of a plain product for each thread, at least */
     CT__GROUP_AHEAD = 32,        /* prefetch distance, in rows */
     CT__GROUP_FETCHED = 1 << 16, /* bytes of a matrix up to which it is prefetched */

@@ -13,7 +13,7 @@
 #include "../cpu.h"
 #include "config.h"
 #include "isa.h"
-#include "vmath.h"
+#include "vmath_f32.h"
 
 #include <math.h>
 
@@ -138,15 +138,47 @@ CT__INLINE void accumulate(const int rows, const int vectors, const bool in_plac
         add_products(rows, vectors, in_place, 0, depth, x, step, b, ld, sum);
 }
 
-/* to (L × L, `ld` apart) = sign from (L × L, `step` apart), transposed: log2 L rounds,
- * each of which interleaves row i with row i + L/2. With sign = 1 any bits may be transposed: a product
- * would change those of a signalling NaN. */
-CT__INLINE void transpose_tile(const T *from, int64_t step, T *to, int64_t ld, const T sign)
+/* Transposes the L rows of r. With AVX2 by pairs of numbers, pairs of pairs and halves of vectors, as numbers
+ * cross from one half to the other only in an instruction of its own. Else by log2 L rounds, each of which
+ * interleaves row i with row i + L/2. */
+#if ISA == 1
+#    if F64
+#        define PAIRS(a, b, h)  __builtin_shufflevector(a, b, h, 4 + h, 2 + h, 6 + h)
+#        define HALVES(a, b, h) __builtin_shufflevector(a, b, 2 * h, 2 * h + 1, 4 + 2 * h, 5 + 2 * h)
+#    else
+#        define PAIRS(a, b, h)                                                                           \
+            __builtin_shufflevector(a, b, 2 * h, 8 + 2 * h, 2 * h + 1, 9 + 2 * h, 4 + 2 * h, 12 + 2 * h, \
+                                    5 + 2 * h, 13 + 2 * h)
+#        define FOURS(a, b, h)                                                                          \
+            __builtin_shufflevector(a, b, 2 * h, 2 * h + 1, 8 + 2 * h, 9 + 2 * h, 4 + 2 * h, 5 + 2 * h, \
+                                    12 + 2 * h, 13 + 2 * h)
+#        define HALVES(a, b, h)                                                                         \
+            __builtin_shufflevector(a, b, 4 * h, 4 * h + 1, 4 * h + 2, 4 * h + 3, 8 + 4 * h, 9 + 4 * h, \
+                                    10 + 4 * h, 11 + 4 * h)
+#    endif
+CT__INLINE void transpose_rows(vec *r)
 {
-    const vec zero = { 0 }, f = sign - zero;
-    vec r[L], next[L];
-    UNROLL for (int i = 0; i < L; i++) r[i] = LOAD(from + i * step);
-    if (sign != 1) UNROLL for (int i = 0; i < L; i++) r[i] *= f;
+    vec next[L];
+    UNROLL for (int i = 0; i < L; i += 2) next[i] = PAIRS(r[i], r[i + 1], 0),
+                                          next[i + 1] = PAIRS(r[i], r[i + 1], 1);
+#    if !F64
+    UNROLL for (int i = 0; i < L; i += 4) UNROLL for (int k = 0; k < 2; k++)
+    {
+        r[i + 2 * k] = FOURS(next[i + k], next[i + k + 2], 0);
+        r[i + 2 * k + 1] = FOURS(next[i + k], next[i + k + 2], 1);
+    }
+    UNROLL for (int i = 0; i < L; i++) next[i] = r[i];
+#    endif
+    UNROLL for (int i = 0; i < L / 2; i++)
+    {
+        r[i] = HALVES(next[i], next[i + L / 2], 0);
+        r[i + L / 2] = HALVES(next[i], next[i + L / 2], 1);
+    }
+}
+#else
+CT__INLINE void transpose_rows(vec *r)
+{
+    vec next[L];
     UNROLL for (int n = 1; n < L; n *= 2)
     {
         UNROLL for (int i = 0; i < L / 2; i++)
@@ -156,6 +188,18 @@ CT__INLINE void transpose_tile(const T *from, int64_t step, T *to, int64_t ld, c
         }
         UNROLL for (int i = 0; i < L; i++) r[i] = next[i];
     }
+}
+#endif
+
+/* to (L × L, `ld` apart) = sign from (L × L, `step` apart), transposed. With sign = 1 any bits may be
+ * transposed: a product would change those of a signalling NaN. */
+CT__INLINE void transpose_tile(const T *from, int64_t step, T *to, int64_t ld, const T sign)
+{
+    const vec zero = { 0 }, f = sign - zero;
+    vec r[L];
+    UNROLL for (int i = 0; i < L; i++) r[i] = LOAD(from + i * step);
+    if (sign != 1) UNROLL for (int i = 0; i < L; i++) r[i] *= f;
+    transpose_rows(r);
     UNROLL for (int i = 0; i < L; i++) VEC(to + i * ld) = r[i];
 }
 

@@ -1,7 +1,7 @@
-/* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a
- * compile-time constant: whether the instruction set has a fused multiply-add. The polynomials interpolate at
- * Chebyshev nodes. Errors over the whole range are below 1 ulp for exp, log and sine, and below 3 for the
- * others (tests/tensor/test_vmath.c, test_cpu_isa.c). */
+/* Elementary functions without branches, tables or calls, so that a loop over them vectorises; those of f32
+ * are in vmath_f32.h. `fused` is a compile-time constant: whether the instruction set has a fused
+ * multiply-add. The polynomials interpolate at Chebyshev nodes. Errors over the whole range are below 1 ulp
+ * for exp, log and sine, and below 3 for the others (tests/tensor/test_vmath.c, test_cpu_isa.c). */
 #ifndef CT_TENSOR_VMATH_H
 #define CT_TENSOR_VMATH_H
 
@@ -93,18 +93,6 @@ CT__INLINE double ct__expm1(double x, bool fused)
     return x == 0 ? x : (p * first + (first - inverse)) * second;
 }
 
-CT__INLINE float ct__expf(float x, bool fused)
-{
-    static const float p[] = { 0x1.a0f8d4p-13f, 0x1.6d117cp-10f, 0x1.1110f6p-7f,
-                               0x1.555518p-5f,  0x1.555556p-3f,  0.5f };
-    float c = x < -104 ? -104 : x > 89 ? 89 : x;
-    float shifted = ct__madf(c, 0x1.715476p+0f, CT__ROUNDF, fused), n = shifted - CT__ROUNDF;
-    float high = ct__madf(n, -0x1.62e4p-1f, c, fused), low = n * 0x1.7f7d1cp-20f, r = high - low;
-    float y = 1 + (high + ct__madf(ct__hornerf(6, p, r, fused), r * r, -low, fused));
-    uint32_t whole = ct__bits32(shifted), half = ct__bits32(ct__madf(n, 0.5f, CT__ROUNDF, fused));
-    return y * ct__of_bits32((half + 127) << 23) * ct__of_bits32((whole - half + 127) << 23);
-}
-
 /* log u + low for u > 0: u = 2^k (1 + f) with 1 + f in [√½, √2), log u = k log 2 + log(1 + f),
  * log(1 + f) = f - f²/2 + t (f²/2 + t² R(t²)), t = f / (2 + f). log 0 is -∞; the log of u < 0 is NaN. `more`
  * is added to k. */
@@ -133,20 +121,6 @@ CT__INLINE double ct__log1p(double x, bool fused)
 {
     double u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x), y = ct__log_parts(u, 0, c / u, fused);
     return x == 0 ? x : y;
-}
-
-/* log(1 + x) for x >= 0 */
-CT__INLINE float ct__log1pf(float x, bool fused)
-{
-    static const float R[] = { 0x1.2eeb8p-2f, 0x1.997c12p-2f, 0x1.55555cp-1f };
-    float u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
-    uint32_t shifted = ct__bits32(u) + (0x3f800000 - 0x3f3504f3);
-    float k = ct__of_bits32((shifted >> 23) | 0x4b000000) - (0x1p23f + 127);
-    float f = ct__of_bits32((shifted & 0x007fffff) + 0x3f3504f3) - 1;
-    float t = f / (2 + f), z = t * t, h = 0.5f * f * f;
-    float low = ct__madf(k, 0x1.7f7d1cp-20f, c / u, fused);
-    float y = k * 0x1.62e4p-1f + (f - (h - (t * (h + z * ct__hornerf(3, R, z, fused)) + low)));
-    return u <= 0x1.fffffep127f ? y : u;
 }
 
 /* -m / (2 + m) with m = e^(-2|x|) - 1, and the sign of x */
