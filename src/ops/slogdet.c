@@ -45,13 +45,9 @@ static void jvp(ct_rule *g)
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_slogdet = { .name = "slogdet",
-                              .n_in = 1,
-                              .shape = shape,
-                              .forward = forward,
-                              .vjp = vjp,
-                              .jvp = jvp,
-                              .sample = sample };
+const ct_op ct_op_slogdet = {
+    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
+};
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
 {
