@@ -138,6 +138,19 @@ static void refused(ct_status s, const char *message)
     ct_tape_reset(tape);
 }
 
+/* A value of as many dimensions as there can be leaves none for a second tangent. */
+static void no_dimension_left(void **state)
+{
+    (void)state;
+    const int64_t ones[CT_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 2 };
+    ct_var x = leaf(tensor1(device, 2, 3, 4)), wide = ct_reshape(x, ct_shape_of(CT_MAX_DIMS, ones)), dot;
+    ct_var y = ct_sum(ct_mul(ct_square(wide), wide), CT_ALL, false);
+    ct_var v = constant(tensor1(device, 2, 1, 0)), two = constant(tensor2(device, 2, 2, 1, 0, 0, 1));
+    assert_ok(ct_jvp(&y, &dot, 1, &x, &v, 1, CT_GRAD_FREE), ct_tape_message(tape));
+    assert_close(ct_item(dot), 27, 1e-15, 0);
+    refused(ct_jvp(&y, &dot, 1, &x, &two, 1, CT_GRAD_FREE), "has 8 dimensions, which leaves none");
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -343,6 +356,7 @@ int main(void)
         TEST(forgets_its_work),
         TEST(long_loops),
         TEST(without_recording),
+        TEST(no_dimension_left),
         TEST(refusals),
         TEST(a_failed_factor),
         TEST(wrong_rules),

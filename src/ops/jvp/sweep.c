@@ -154,6 +154,23 @@ static bool check_input(ct_tape *tape, const ct_var *x, const ct_var *x_dot, int
     return !tape->status;
 }
 
+/* Several tangents need a dimension of their own beside those of the call's values. */
+static bool has_room(ct_tape *tape, uint32_t i)
+{
+    const ct_node *node = &tape->node[i];
+    int ndim = 0;
+    for (int k = 0; k < node->n_in; k++)
+        ndim = (int)ct__max(ndim, ct_var_shape(ct__handle(tape, node->in[k])).ndim);
+    for (uint32_t k = i; k < i + node->n_out; k++)
+        ndim = (int)ct__max(ndim, ct_var_shape(ct__handle(tape, k)).ndim);
+    if (ndim == CT_MAX_DIMS)
+        ct_tape_fail(
+            tape, CT_ESHAPE,
+            "ct_jvp: #%u %s has %d dimensions, which leaves none for several tangents: take one at a time", i,
+            node->op->name, ndim);
+    return !tape->status;
+}
+
 static ct_status sweep(ct__sweep *s, const ct_var *y, ct_var *y_dot, int m, const ct_var *x,
                        const ct_var *x_dot, int n)
 {
@@ -175,7 +192,7 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, ct_var *y_dot, int m, cons
         if (x[i].index <= s->hi) ct__arrive(s, x[i].index, x_dot[i]);
     for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
         const ct_op *op = tape->node[i].op;
-        if (!moves(s, i)) continue;
+        if (!moves(s, i) || (s->tangents && !has_room(tape, i))) continue;
         const bool whole = !s->tangents || (op->jvp && op->jvp_stacked);
         ct__run_rule(s, i, !whole ? one_by_one : op->jvp ? op->jvp : ct__jvp_transposed);
     }
