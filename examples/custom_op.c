@@ -22,7 +22,7 @@ static void forward(ct_call *c)
     ct_prim_gemm(c, 1, ct_view_transpose(x), Ax, 0, q); /* 1×1  xᵀ (A x) */
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
     ct_in_bar(g, 0, ct_mul(q_bar, ct_matmul(x, ct_t(x))));            /* Ā = q̄ x xᵀ       */

@@ -19,7 +19,7 @@ static void forward(ct_call *c)
     for (int64_t i = 0; ct_call_ok(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = exp(-0.5 * x[i]);
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_mul(ct_out(g), ct_out_bar(g)), -0.5)); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_scale(ct_mul(ct_out(g), ct_out_bar(g)), -0.5)); }
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape1(ct_sample_size(s))); }
 static const ct_op half_exp = {
     .name = "half_exp", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample

@@ -16,7 +16,7 @@
 CT_BEGIN_DECLS
 
 typedef struct ct_call ct_call;     /* one evaluation: inputs, attributes, outputs    */
-typedef struct ct_vjp ct_vjp;       /* one step of a sweep: of one recorded call      */
+typedef struct ct_rule ct_rule;     /* one step of a sweep: of one recorded call      */
 typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and dtype */
 
 #define CT_MAX_INPUTS  64
@@ -38,7 +38,7 @@ typedef struct ct_op {
     ct_shape (*shape)(ct_call *c);
     void (*forward)(ct_call *c);
     /* Sets the inputs' cotangents with ct_in_bar. NULL: no gradient flows (the outputs are constants). */
-    void (*vjp)(ct_vjp *g);
+    void (*vjp)(ct_rule *g);
     /* Draws the inputs with ct_sample_* below. NULL: automatic checks leave the op out. */
     void (*sample)(ct_sample *s);
     /* Instead of shape, forward and vjp: the op as a composition of others, applied to ct_arg_var(c, i). It
@@ -50,7 +50,7 @@ typedef struct ct_op {
     uint64_t integers; /* bit i: input i may be i64; otherwise such a call is refused */
     /* The forward rule: sets the outputs' tangents with ct_give_out_dot. NULL: the engine transposes vjp,
      * which takes some three times as long. ct_jvp_linear and ct_jvp_multilinear are such rules. */
-    void (*jvp)(ct_vjp *g);
+    void (*jvp)(ct_rule *g);
     /* Whether jvp takes T tangents at a time: each has dimensions (T, 1, ..., 1) before its own, one more in
      * all than any input or output. Otherwise it is called T times. */
     bool jvp_stacked;
@@ -140,25 +140,25 @@ CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(
 
 /* -- inside vjp ------------------------------------------------------------------------------------------ */
 
-CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);
-CT_API int ct_vjp_args(const ct_vjp *g);
+CT_API ct_tape *ct_rule_tape(const ct_rule *g);
+CT_API int ct_rule_args(const ct_rule *g);
 /* The number of outputs, including those of ct_save_for_vjp. */
-CT_API int ct_vjp_outs(const ct_vjp *g);
-CT_API const void *ct_vjp_attr(const ct_vjp *g);
+CT_API int ct_rule_outs(const ct_rule *g);
+CT_API const void *ct_rule_attr(const ct_rule *g);
 /* Input i, output 0 (or k), and the cotangent of output 0 (or k), which is zeros if none arrived. Here and
  * below, an i or k that the op does not have fails the sweep and gives a poisoned handle. */
-CT_API ct_var ct_in(const ct_vjp *g, int i);
-CT_API ct_var ct_out(const ct_vjp *g);
-CT_API ct_var ct_out_at(const ct_vjp *g, int k);
-CT_API ct_var ct_out_bar(ct_vjp *g);
-CT_API ct_var ct_out_bar_at(ct_vjp *g, int k);
+CT_API ct_var ct_in(const ct_rule *g, int i);
+CT_API ct_var ct_out(const ct_rule *g);
+CT_API ct_var ct_out_at(const ct_rule *g, int k);
+CT_API ct_var ct_out_bar(ct_rule *g);
+CT_API ct_var ct_out_bar_at(ct_rule *g, int k);
 /* Whether a cotangent arrived at output k; whether the cotangent of input i is wanted. */
-CT_API bool ct_has_out_bar(const ct_vjp *g, int k);
-CT_API bool ct_wants(const ct_vjp *g, int i);
+CT_API bool ct_has_out_bar(const ct_rule *g, int k);
+CT_API bool ct_wants(const ct_rule *g, int i);
 /* Whether this sweep is itself recorded. If so, the rule must consist of differentiable ops. If not, it may
  * use a fused backward op, one whose own vjp is NULL. */
-CT_API bool ct_recording(const ct_vjp *g);
-CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
+CT_API bool ct_recording(const ct_rule *g);
+CT_API void ct_give_in_bar(ct_rule *g, int i, ct_var bar);
 /* Sets the cotangent of input i to `expression`, which is evaluated only if the cotangent is wanted. If the
  * input was broadcast, the engine sums the result to the input's shape. Several calls for one input add
  * up. */
@@ -168,22 +168,22 @@ CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
     } while (0)
 
 /* -- inside jvp ------------------------------------------------------------------------------------------ */
-/* ct_in, ct_out, ct_vjp_attr, ct_vjp_tape and ct_recording are as inside vjp. */
+/* ct_in, ct_out, ct_rule_attr, ct_rule_tape and ct_recording are as inside vjp. */
 
 /* The tangent of input i, zeros if none has arrived, and whether one has. */
-CT_API ct_var ct_in_dot(ct_vjp *g, int i);
-CT_API bool ct_has_in_dot(const ct_vjp *g, int i);
+CT_API ct_var ct_in_dot(ct_rule *g, int i);
+CT_API bool ct_has_in_dot(const ct_rule *g, int i);
 /* Whether the tangent of output k is wanted. */
-CT_API bool ct_wants_out_dot(const ct_vjp *g, int k);
+CT_API bool ct_wants_out_dot(const ct_rule *g, int k);
 /* Adds `dot`, which broadcasts to the shape of output k, to the output's tangent. A poisoned { NULL, 0, 0 }
  * adds nothing. */
-CT_API void ct_give_out_dot(ct_vjp *g, int k, ct_var dot);
+CT_API void ct_give_out_dot(ct_rule *g, int k, ct_var dot);
 /* The forward rule of an op that is linear in all floating inputs together: the op itself, at their
  * tangents. */
-CT_API void ct_jvp_linear(ct_vjp *g);
+CT_API void ct_jvp_linear(ct_rule *g);
 /* The same for an op that is linear in each floating input alone, such as a product: the sum over the inputs
  * of the op with that input's tangent in its place. */
-CT_API void ct_jvp_multilinear(ct_vjp *g);
+CT_API void ct_jvp_multilinear(ct_rule *g);
 
 /* -- inside sample --------------------------------------------------------------------------------------- */
 /* Each call draws input i: a matrix (rows x cols, after the driver's batch dimensions) or a vector. The

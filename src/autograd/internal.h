@@ -227,18 +227,18 @@ void ct__release_scratch(ct_call *c);
 /* -- rule.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
 
 /* The value of input i; NULL, with the tape's error set, if a sweep has freed it. */
-const ct_view *ct__in_value(const ct_vjp *g, int i);
+const ct_view *ct__in_value(const ct_rule *g, int i);
 /* The cotangent of output 0. */
-const ct_view *ct__out_bar(const ct_vjp *g);
+const ct_view *ct__out_bar(const ct_rule *g);
 /* Give x̄ = ȳ f'(x) for y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b for y = f(a, b); the matrix product X Y as
  * input i's cotangent, which gemm adds to what has arrived. */
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
-void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
-void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
+void ct__give_map1_bar(ct_rule *g, ct_map1 f, const double p[2]);
+void ct__give_map2_bars(ct_rule *g, ct_map2 f);
+void ct__give_product(ct_rule *g, int i, const ct_view *X, const ct_view *Y);
 /* Gives a ȳ as input i's cotangent, added to what has arrived in one pass. */
-void ct__give_scaled(ct_vjp *g, int i, double a);
+void ct__give_scaled(ct_rule *g, int i, double a);
 /* Adds the cotangent of output 0 to that of a slice of input 0. Many slices of one value share one tensor. */
-void ct__give_slice(ct_vjp *g, int dim, int64_t start, int64_t stop, int64_t step);
+void ct__give_slice(ct_rule *g, int dim, int64_t start, int64_t stop, int64_t step);
 
 /* -- failure.c ------------------------------------------------------------------------------------------- */
 

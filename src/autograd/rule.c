@@ -41,46 +41,46 @@ ct_var ct__bar_of(ct__sweep *s, uint32_t index)
 
 /* -- what a rule may call -------------------------------------------------------------------------------- */
 
-ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
-int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
-int ct_vjp_outs(const ct_vjp *g) { return g->tape->node[g->index].n_out; }
-const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
-ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }
-bool ct_recording(const ct_vjp *g) { return g->s->record; }
-ct_var ct_out_bar(ct_vjp *g) { return ct_out_bar_at(g, 0); }
+ct_tape *ct_rule_tape(const ct_rule *g) { return g->tape; }
+int ct_rule_args(const ct_rule *g) { return g->tape->node[g->index].n_in; }
+int ct_rule_outs(const ct_rule *g) { return g->tape->node[g->index].n_out; }
+const void *ct_rule_attr(const ct_rule *g) { return g->tape->node[g->index].attr; }
+ct_var ct_out(const ct_rule *g) { return ct__handle(g->tape, g->index); }
+bool ct_recording(const ct_rule *g) { return g->s->record; }
+ct_var ct_out_bar(ct_rule *g) { return ct_out_bar_at(g, 0); }
 
 /* Whether 0 <= i < n; else the sweep has failed. */
-static bool is_there(const ct_vjp *g, const char *what, int i, int n)
+static bool is_there(const ct_rule *g, const char *what, int i, int n)
 {
     if ((unsigned)i < (unsigned)n) return true;
     ct_tape_fail(g->tape, CT_EINVAL, "there is no %s %d, the op has %d", what, i, n);
     return false;
 }
-static bool has_input(const ct_vjp *g, int i) { return is_there(g, "input", i, ct_vjp_args(g)); }
-static bool has_output(const ct_vjp *g, int k) { return is_there(g, "output", k, ct_vjp_outs(g)); }
+static bool has_input(const ct_rule *g, int i) { return is_there(g, "input", i, ct_rule_args(g)); }
+static bool has_output(const ct_rule *g, int k) { return is_there(g, "output", k, ct_rule_outs(g)); }
 
-ct_var ct_in(const ct_vjp *g, int i)
+ct_var ct_in(const ct_rule *g, int i)
 {
     return has_input(g, i) ? ct__handle(g->tape, g->tape->node[g->index].in[i]) : ct__poisoned(g->tape);
 }
 
-ct_var ct_out_at(const ct_vjp *g, int k)
+ct_var ct_out_at(const ct_rule *g, int k)
 {
     return has_output(g, k) ? ct__handle(g->tape, g->index + (uint32_t)k) : ct__poisoned(g->tape);
 }
 
-bool ct_has_out_bar(const ct_vjp *g, int k)
+bool ct_has_out_bar(const ct_rule *g, int k)
 {
     return has_output(g, k) && ct__has_bar(g->s, g->index + (uint32_t)k);
 }
 
-bool ct_wants(const ct_vjp *g, int i)
+bool ct_wants(const ct_rule *g, int i)
 {
     if (!has_input(g, i)) return false;
     return ct__wants_bar(g->s, g->tape->node[g->index].in[i]);
 }
 
-ct_var ct_out_bar_at(ct_vjp *g, int k)
+ct_var ct_out_bar_at(ct_rule *g, int k)
 {
     if (!has_output(g, k)) return ct__poisoned(g->tape);
     if (!g->out_bar[k].tape) g->out_bar[k] = ct__bar_of(g->s, g->index + (uint32_t)k);
@@ -89,13 +89,13 @@ ct_var ct_out_bar_at(ct_vjp *g, int k)
 
 /* -- fused rules ----------------------------------------------------------------------------------------- */
 
-const ct_view *ct__in_value(const ct_vjp *g, int i)
+const ct_view *ct__in_value(const ct_rule *g, int i)
 {
     const ct_node *node = ct__node(ct__handle(g->tape, g->tape->node[g->index].in[i]));
     return node ? &node->value->view : NULL;
 }
 
-const ct_view *ct__out_bar(const ct_vjp *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
+const ct_view *ct__out_bar(const ct_rule *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
 
 /* Sums bar over the dimensions that broadcasting repeats, to x's shape. Takes bar over. */
 static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
@@ -109,7 +109,7 @@ static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
 
 /* Adds bar, which is taken over, to the cotangent of input i. If bar is NULL or `status` is a failure, the
  * sweep fails with the device's message. */
-static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
+static void give(ct_rule *g, int i, ct_tensor *bar, ct_status status)
 {
     ct_tape *tape = g->tape;
     const uint32_t in = tape->node[g->index].in[i];
@@ -123,7 +123,7 @@ static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
     }
 }
 
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
+void ct__give_map1_bar(ct_rule *g, ct_map1 f, const double p[2])
 {
     ct_device *dev = g->tape->device;
     const ct_view *x = ct__in_value(g, 0);
@@ -135,7 +135,7 @@ void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
 }
 
 /* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); for a sum they are ȳ itself. */
-void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
+void ct__give_map2_bars(ct_rule *g, ct_map2 f)
 {
     ct_device *dev = g->tape->device;
     const ct_view *in[2] = { ct__in_value(g, 0), ct__in_value(g, 1) }, *y_bar = ct__out_bar(g);
@@ -160,7 +160,7 @@ void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
     }
 }
 
-void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)
+void ct__give_product(ct_rule *g, int i, const ct_view *X, const ct_view *Y)
 {
     if (!ct_wants(g, i)) return;
     ct_device *dev = g->tape->device;
@@ -174,7 +174,7 @@ void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)
     give(g, i, bar, bar ? dev->backend->gemm(dev, 1, X, Y, 0, &bar->view) : CT_ENOMEM);
 }
 
-void ct__give_scaled(ct_vjp *g, int i, double a)
+void ct__give_scaled(ct_rule *g, int i, double a)
 {
     if (!ct_wants(g, i)) return;
     ct_device *dev = g->tape->device;
@@ -207,7 +207,7 @@ static bool make_own(ct_tape *tape, ct_tensor **sum, const ct_view *x)
     return true;
 }
 
-void ct__give_slice(ct_vjp *g, int dim, int64_t start, int64_t stop, int64_t step)
+void ct__give_slice(ct_rule *g, int dim, int64_t start, int64_t stop, int64_t step)
 {
     ct_device *dev = g->tape->device;
     const ct_view *x = ct__in_value(g, 0);

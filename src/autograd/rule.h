@@ -14,7 +14,7 @@ typedef struct ct__sweep {
     int64_t tangents; /* at a time in a forward sweep; 0: one, without a dimension of its own */
 } ct__sweep;
 
-struct ct_vjp {
+struct ct_rule {
     ct__sweep *s;
     ct_tape *tape;
     uint32_t index; /* of output 0 */
@@ -90,12 +90,12 @@ bool ct__sweep_open(ct__sweep *s);
 void ct__sweep_close(ct__sweep *s);
 /* Runs a rule of the call whose output 0 is node i. Unless the sweep is recorded, the tape then forgets what
  * the rule pushed. */
-static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_vjp *))
+static inline void ct__run_rule(ct__sweep *s, uint32_t i, void (*rule)(ct_rule *))
 {
     ct_tape *tape = s->tape;
     const ct_node *node = &tape->node[i];
     if (!ct__values_stand(tape, i)) return;
-    ct_vjp g;
+    ct_rule g;
     g.s = s;
     g.tape = tape;
     g.index = i;

@@ -24,7 +24,7 @@ static void forward(ct_call *c)
     ct_prim_map2(c, CT_MAP_add, diagonal, d, diagonal);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var d = ct_in(g, 1), Y_bar = ct_out_bar(g);
     ct_shape shape_d = ct_var_shape(d);

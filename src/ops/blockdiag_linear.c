@@ -70,7 +70,7 @@ static void outer_forward(ct_call *c)
     ct_prim_gemm(c, 1, ct_view_transpose(u), v, 0, D);
 }
 
-static void outer_vjp(ct_vjp *g)
+static void outer_vjp(ct_rule *g)
 {
     ct_var D_bar = ct_out_bar(g);
     ct_in_bar(g, 0, product(ct_in(g, 1), D_bar, 0));
@@ -91,19 +91,19 @@ static ct_var outer(ct_var u, ct_var v, ct_var W)
     return ct_apply(&outer_op, (ct_var[]){ u, v }, 2, &shape_of_W, sizeof shape_of_W);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    unsigned flags = ct__flags(ct_vjp_attr(g));
+    unsigned flags = ct__flags(ct_rule_attr(g));
     ct_var x = ct_in(g, 0), W = ct_in(g, 1), y_bar = ct_out_bar(g);
     ct_in_bar(g, 0, product(y_bar, W, flags ^ PLAIN));
     ct_in_bar(g, 1, flags & PLAIN ? outer(x, y_bar, W) : outer(y_bar, x, W));
-    if (ct_vjp_args(g) == 3) ct_in_bar(g, 2, ct_sum(y_bar, 0, false));
+    if (ct_rule_args(g) == 3) ct_in_bar(g, 2, ct_sum(y_bar, 0, false));
 }
 
 /* ẏ_m = ẋ_m W_mᵀ + x_m Ẇ_mᵀ + ḃ_m */
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
-    const unsigned flags = ct__flags(ct_vjp_attr(g));
+    const unsigned flags = ct__flags(ct_rule_attr(g));
     if (ct_has_in_dot(g, 0)) ct_give_out_dot(g, 0, product(ct_in_dot(g, 0), ct_in(g, 1), flags));
     if (ct_has_in_dot(g, 1)) ct_give_out_dot(g, 0, product(ct_in(g, 0), ct_in_dot(g, 1), flags));
     if (ct_has_in_dot(g, 2)) ct_give_out_dot(g, 0, ct_in_dot(g, 2));

@@ -11,9 +11,9 @@ static void forward(ct_call *c)
     if (target) ct_set_result(c, 0, ct_view_broadcast(ct_arg(c, 0), *target));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
 
-static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, ct_in_dot(g, 0)); } /* which broadcasts it */
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, ct_in_dot(g, 0)); } /* which broadcasts it */
 
 static void sample(ct_sample *s)
 {

@@ -21,7 +21,7 @@ static void forward(ct_call *c)
         ct_prim_copy(c, x, ct_result(c));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_cast(ct_out_bar(g), ct_var_dtype(ct_in(g, 0)))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_cast(ct_out_bar(g), ct_var_dtype(ct_in(g, 0)))); }
 
 /* Casts only to f64: finite differences cannot see through rounding. */
 static void sample(ct_sample *s)

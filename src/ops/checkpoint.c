@@ -24,39 +24,39 @@ static bool call(const attr *a, ct_tape *tape, const ct_var *in, ct_var *out, in
 /* -- the rules ------------------------------------------------------------------------------------------- */
 
 /* Records f again, with copies of the inputs of[0..n) in place of these. */
-static bool again(ct_vjp *g, const int *of, int n, ct_var *copy, ct_var *y)
+static bool again(ct_rule *g, const int *of, int n, ct_var *copy, ct_var *y)
 {
-    ct_tape *tape = ct_vjp_tape(g);
+    ct_tape *tape = ct_rule_tape(g);
     ct_var x[CT_MAX_INPUTS];
     tape->no_grad = 0; /* ct__run_rule restores it */
-    for (int i = 0; i < ct_vjp_args(g); i++) x[i] = ct_in(g, i);
+    for (int i = 0; i < ct_rule_args(g); i++) x[i] = ct_in(g, i);
     for (int i = 0; i < n; i++) x[of[i]] = copy[i] = ct__near(g, of[i]);
-    return !tape->status && call(ct_vjp_attr(g), tape, x, y, ct_vjp_outs(g));
+    return !tape->status && call(ct_rule_attr(g), tape, x, y, ct_rule_outs(g));
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var x[CT_MAX_INPUTS], x_bar[CT_MAX_INPUTS], out[CT_MAX_OUTPUTS], y[CT_MAX_OUTPUTS],
         y_bar[CT_MAX_OUTPUTS];
     int of[CT_MAX_INPUTS], n = 0, m = 0;
-    for (int i = 0; i < ct_vjp_args(g); i++)
+    for (int i = 0; i < ct_rule_args(g); i++)
         if (ct_wants(g, i)) of[n++] = i;
     if (!again(g, of, n, x, out)) return;
-    for (int k = 0; k < ct_vjp_outs(g); k++)
+    for (int k = 0; k < ct_rule_outs(g); k++)
         if (ct_has_out_bar(g, k)) m = ct__add_pair(y, y_bar, m, out[k], ct_out_bar_at(g, k));
-    ct__pull_back(ct_vjp_tape(g), y, y_bar, m, x, x_bar, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_FREE);
-    for (int i = 0; i < n && !ct_vjp_tape(g)->status; i++) ct_give_in_bar(g, of[i], x_bar[i]);
+    ct__pull_back(ct_rule_tape(g), y, y_bar, m, x, x_bar, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_FREE);
+    for (int i = 0; i < n && !ct_rule_tape(g)->status; i++) ct_give_in_bar(g, of[i], x_bar[i]);
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var x[CT_MAX_INPUTS], x_dot[CT_MAX_INPUTS], y[CT_MAX_OUTPUTS];
     int of[CT_MAX_INPUTS], n = 0;
-    for (int i = 0; i < ct_vjp_args(g); i++)
+    for (int i = 0; i < ct_rule_args(g); i++)
         if (ct_has_in_dot(g, i)) x_dot[n] = ct_in_dot(g, i), of[n++] = i;
     if (!again(g, of, n, x, y)) return;
-    ct_jvp(y, y, ct_vjp_outs(g), x, x_dot, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_FREE);
-    for (int k = 0; k < ct_vjp_outs(g); k++) ct_give_out_dot(g, k, y[k]);
+    ct_jvp(y, y, ct_rule_outs(g), x, x_dot, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_FREE);
+    for (int k = 0; k < ct_rule_outs(g); k++) ct_give_out_dot(g, k, y[k]);
 }
 
 static const ct_op checkpoint = { .name = "checkpoint", .vjp = vjp, .jvp = jvp };

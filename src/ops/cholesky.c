@@ -51,7 +51,7 @@ static ct_var bar_in_ops(ct_var L, ct_var L_bar)
     return ct__symmetric_part(S);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var L = ct_out(g), L_bar = ct_out_bar(g);
     ct_in_bar(g, 0,
@@ -59,7 +59,7 @@ static void vjp(ct_vjp *g)
                               : ct_apply(&cholesky_bar, (ct_var[]){ L, L_bar }, 2, NULL, 0));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var L = ct_out(g), S = ct_tri_solve(L, ct__symmetric_part(ct_in_dot(g, 0)), CT_LOWER);
     S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS | CT_RIGHT);

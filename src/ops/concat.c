@@ -38,12 +38,12 @@ static void forward(ct_call *c)
     }
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const int *asked = ct_vjp_attr(g);
+    const int *asked = ct_rule_attr(g);
     ct_var y_bar = ct_out_bar(g);
     int64_t at = 0;
-    for (int i = 0; i < ct_vjp_args(g); i++) {
+    for (int i = 0; i < ct_rule_args(g); i++) {
         ct_shape x = ct_var_shape(ct_in(g, i));
         int64_t next = at + x.dim[*asked < 0 ? *asked + x.ndim : *asked];
         ct_in_bar(g, i, ct_slice(y_bar, *asked, at, next, 1));
@@ -51,11 +51,11 @@ static void vjp(ct_vjp *g)
     }
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var dot[CT_MAX_INPUTS];
-    for (int i = 0; i < ct_vjp_args(g); i++) dot[i] = ct_in_dot(g, i);
-    ct_give_out_dot(g, 0, ct_concat(dot, ct_vjp_args(g), ct__from_end(g, *(const int *)ct_vjp_attr(g))));
+    for (int i = 0; i < ct_rule_args(g); i++) dot[i] = ct_in_dot(g, i);
+    ct_give_out_dot(g, 0, ct_concat(dot, ct_rule_args(g), ct__from_end(g, *(const int *)ct_rule_attr(g))));
 }
 
 static void sample(ct_sample *s)

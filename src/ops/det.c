@@ -173,15 +173,15 @@ static ct_var hessian_in_ops(ct_var A, ct_var C, ct_var X)
                               "is singular to working precision: third derivatives of det A have no digits");
 }
 
-static ct_var hessian_times(const ct_vjp *g, ct_var X)
+static ct_var hessian_times(const ct_rule *g, ct_var X)
 {
     ct_var A = ct_in(g, 0);
     return ct_recording(g) ? hessian_in_ops(A, ct_out(g), X)
                            : ct_apply(&hessian, (ct_var[]){ A, X }, 2, NULL, 0);
 }
 
-static void cofactor_vjp(ct_vjp *g) { ct_in_bar(g, 0, hessian_times(g, ct_out_bar(g))); }
-static void cofactor_jvp(ct_vjp *g) { ct_give_out_dot(g, 0, hessian_times(g, ct_in_dot(g, 0))); }
+static void cofactor_vjp(ct_rule *g) { ct_in_bar(g, 0, hessian_times(g, ct_out_bar(g))); }
+static void cofactor_jvp(ct_rule *g) { ct_give_out_dot(g, 0, hessian_times(g, ct_in_dot(g, 0))); }
 
 static const ct_op cofactor = { .name = "cofactor",
                                 .n_in = 1,
@@ -211,9 +211,12 @@ static void forward(ct_call *c)
                  "is not finite: ct_slogdet has the range", ct__with_ones(y, 2));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), cofactors(ct_in(g, 0)))); }
+static void vjp(ct_rule *g)
+{
+    ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), cofactors(ct_in(g, 0))));
+}
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var inner = ct_mul(cofactors(ct_in(g, 0)), ct_in_dot(g, 0));
     ct_give_out_dot(g, 0, ct_sum(ct_sum(inner, -1, false), -1, false));

@@ -4,7 +4,7 @@
 
 static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_diagonal(ct_arg(c, 0))); }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_shape A = ct_var_shape(ct_in(g, 0));
     ct_in_bar(g, 0, ct__diag_embed(ct_out_bar(g), A.dim[A.ndim - 2], A.dim[A.ndim - 1]));

@@ -28,7 +28,7 @@ static void forward(ct_call *c)
     ct_prim_copy(c, ct_arg(c, 0), diagonal);
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_diag(ct_out_bar(g))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_diag(ct_out_bar(g))); }
 
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape1(ct_sample_size(s))); }
 

@@ -42,7 +42,7 @@ static ct_var turned(ct_var X, ct_var T, ct_var near)
     return ct_sum(ct_mul(near, ct__not_rounding(X, T)), -1, true);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var w = ct_out(g), V = ct_out_at(g, 1), w_bar = ct_out_bar(g), near, M;
     if (!ct_tensor_dim(ct_value(V), -1)) {
@@ -64,7 +64,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct__symmetric_part(M));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var w = ct_out(g), V = ct_out_at(g, 1), near;
     if (!ct_tensor_dim(ct_value(V), -1)) return;

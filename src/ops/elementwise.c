@@ -80,9 +80,9 @@ static void unary_sample(ct_sample *s, ct_map1 f)
         ct_sample_among(s, 0, shape, kinks, sizeof kinks / sizeof *kinks), ct_sample_kinks(s);
 }
 
-static const double *parameters(const ct_vjp *v)
+static const double *parameters(const ct_rule *v)
 {
-    const double *attr = ct_vjp_attr(v);
+    const double *attr = ct_rule_attr(v);
     return attr ? attr : no_parameters;
 }
 
@@ -94,14 +94,14 @@ static const double *parameters(const ct_vjp *v)
         (void)x, (void)y, (void)g, (void)p;                                                          \
         return rule;                                                                                 \
     }                                                                                                \
-    static void name_##_vjp(ct_vjp *v)                                                               \
+    static void name_##_vjp(ct_rule *v)                                                              \
     {                                                                                                \
         if (ct_recording(v))                                                                         \
             ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), parameters(v)));     \
         else                                                                                         \
             ct__give_map1_bar(v, CT_MAP_##name_, parameters(v));                                     \
     }                                                                                                \
-    static void name_##_jvp(ct_vjp *v)                                                               \
+    static void name_##_jvp(ct_rule *v)                                                              \
     {                                                                                                \
         ct_give_out_dot(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_in_dot(v, 0), parameters(v))); \
     }                                                                                                \
@@ -199,14 +199,14 @@ static void binary_sample(ct_sample *s)
         (void)a, (void)b, (void)y, (void)g;                                                              \
         return side ? rule_b : rule_a;                                                                   \
     }                                                                                                    \
-    static void name_##_vjp(ct_vjp *v)                                                                   \
+    static void name_##_vjp(ct_rule *v)                                                                  \
     {                                                                                                    \
         ct_var a = ct_in(v, 0), b = ct_in(v, 1);                                                         \
         for (int i = 0; i < 2 && ct_recording(v); i++)                                                   \
             ct_in_bar(v, i, name_##_side(i, a, b, ct_out(v), ct_out_bar(v)));                            \
         if (!ct_recording(v)) ct__give_map2_bars(v, CT_MAP_##name_);                                     \
     }                                                                                                    \
-    static void name_##_jvp(ct_vjp *v)                                                                   \
+    static void name_##_jvp(ct_rule *v)                                                                  \
     {                                                                                                    \
         ct_var a = ct_in(v, 0), b = ct_in(v, 1);                                                         \
         for (int i = 0; i < 2; i++)                                                                      \

@@ -12,7 +12,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c) { ct_prim_gather(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c)); }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_in_bar(g, 0, ct_scatter_add(ct_out_bar(g), ct_in(g, 1), ct_var_shape(ct_in(g, 0)).dim[0]));
 }

@@ -65,7 +65,7 @@ static void times_t_forward(ct_call *c)
                              ct_no_view());
 }
 
-static void times_t_vjp(ct_vjp *g)
+static void times_t_vjp(ct_rule *g)
 {
     ct_var groups = ct_in(g, 2), out_bar = ct_out_bar(g);
     ct_in_bar(g, 0, times(out_bar, ct_in(g, 1), groups));
@@ -97,7 +97,7 @@ static void sums_forward(ct_call *c)
                              ct_result(c));
 }
 
-static void sums_vjp(ct_vjp *g)
+static void sums_vjp(ct_rule *g)
 {
     ct_var groups = ct_in(g, 2), D_bar = ct_out_bar(g);
     ct_in_bar(g, 0, times_t(ct_in(g, 1), D_bar, groups));
@@ -139,7 +139,7 @@ static const ct_op bars_op = { .name = "grouped_bars",
                                .half = true,
                                .integers = 1 << 3 };
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), C = ct_in(g, 1), groups = ct_in(g, 2), out_bar = ct_out_bar(g);
     if (!ct_recording(g) && ct_wants(g, 0) && ct_wants(g, 1)) {

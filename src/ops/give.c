@@ -4,7 +4,7 @@
 
 #include "autograd/rule.h"
 
-void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
+void ct_give_in_bar(ct_rule *g, int i, ct_var bar)
 {
     ct_tape *tape = g->tape;
     if (!bar.tape || tape->status || !ct_wants(g, i)) return;

@@ -42,7 +42,7 @@ static void forward(ct_call *c)
     ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, repeated for each y with the same K */
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var K = ct_in(g, 0), y = ct_in(g, 1), alpha = ct_out_at(g, 2), inverse = ct_none();
     bool has_q = ct_has_out_bar(g, 0), has_l = ct_has_out_bar(g, 1), has_alpha = ct_has_out_bar(g, 2);
@@ -62,7 +62,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_add(outer, ct_t(outer)));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var K_dot = ct__symmetric_part(ct_in_dot(g, 0)), y_dot = ct_in_dot(g, 1),
            inverse = ct_inverse_spd(ct_in(g, 0));

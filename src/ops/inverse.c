@@ -12,7 +12,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c) { ct_prim_getri(c, ct_arg(c, 0), ct_result(c)); }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var P = ct_out(g), P_bar = ct_out_bar(g);
     if (ct_recording(g))
@@ -21,7 +21,7 @@ static void vjp(ct_vjp *g)
         ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_INVERSE, P, P_bar));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var P = ct_out(g);
     ct_give_out_dot(g, 0, ct_neg(ct_matmul(P, ct_matmul(ct_in_dot(g, 0), P))));

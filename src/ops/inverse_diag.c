@@ -48,7 +48,7 @@ static void spd_forward(ct_call *c) { compute(c, true); }
 /* A⁻ᵀ as a differentiable value */
 static ct_var transposed(ct_var A, bool spd) { return ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A)); }
 
-static ct_var bar(ct_vjp *g, bool spd)
+static ct_var bar(ct_rule *g, bool spd)
 {
     ct_var A = ct_in(g, 0), d_bar = ct_out_bar(g);
     if (ct_recording(g)) {
@@ -60,10 +60,10 @@ static ct_var bar(ct_vjp *g, bool spd)
     return ct__inverse_bar(spd ? CT__KEPT_SYMMETRIC : CT__KEPT_INVERSE, ct_t(kept), column);
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, false)); }
-static void spd_vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, true)); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, bar(g, false)); }
+static void spd_vjp(ct_rule *g) { ct_in_bar(g, 0, bar(g, true)); }
 
-static void dot(ct_vjp *g, bool spd)
+static void dot(ct_rule *g, bool spd)
 {
     ct_var Pt = ct_out_at(g, 1); /* kept by forward */
     if (ct_recording(g) || is_root(ct_view_of(ct_value(Pt)))) Pt = transposed(ct_in(g, 0), spd);
@@ -72,8 +72,8 @@ static void dot(ct_vjp *g, bool spd)
     ct_give_out_dot(g, 0, ct_neg(ct_sum(product, -1, false)));
 }
 
-static void jvp(ct_vjp *g) { dot(g, false); }
-static void spd_jvp(ct_vjp *g) { dot(g, true); }
+static void jvp(ct_rule *g) { dot(g, false); }
+static void spd_jvp(ct_rule *g) { dot(g, true); }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 static void spd_sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }

@@ -35,18 +35,18 @@ static ct_var bar_in_ops(ct_var P, ct_var P_bar)
     return ct_matmul(P, ct_matmul(S, P));
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var P = ct_out(g), P_bar = ct_out_bar(g);
     if (ct_recording(g))
         ct_in_bar(g, 0, bar_in_ops(P, P_bar));
-    else if (ct_vjp_outs(g) == 2)
+    else if (ct_rule_outs(g) == 2)
         ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_ROOT, ct_out_at(g, 1), P_bar));
     else
         ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_SYMMETRIC, P, P_bar));
 }
 
-static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, bar_in_ops(ct_out(g), ct_in_dot(g, 0))); }
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, bar_in_ops(ct_out(g), ct_in_dot(g, 0))); }
 
 static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
 

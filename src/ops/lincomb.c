@@ -20,13 +20,13 @@ static void forward(ct_call *c)
     for (int i = 2; i < ct_args(c); i++) ct_prim_axpby(c, a[i], ct_arg(c, i), 1, y, y);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const double *a = ct_vjp_attr(g);
-    for (int i = 0; i < ct_vjp_args(g) && !ct_recording(g); i++) ct__give_scaled(g, i, a[i]);
+    const double *a = ct_rule_attr(g);
+    for (int i = 0; i < ct_rule_args(g) && !ct_recording(g); i++) ct__give_scaled(g, i, a[i]);
     if (!ct_recording(g)) return;
     ct_var y_bar = ct_out_bar(g);
-    for (int i = 0; i < ct_vjp_args(g); i++) ct_in_bar(g, i, a[i] == 1 ? y_bar : ct_scale(y_bar, a[i]));
+    for (int i = 0; i < ct_rule_args(g); i++) ct_in_bar(g, i, a[i] == 1 ? y_bar : ct_scale(y_bar, a[i]));
 }
 
 static void sample(ct_sample *s)

@@ -54,13 +54,13 @@ static void forward(ct_call *c)
 }
 
 /* (AᵀA)⁻¹ V */
-static ct_var normal_solve(const ct_vjp *g, ct_var V)
+static ct_var normal_solve(const ct_rule *g, ct_var V)
 {
     ct_var A = ct_in(g, 0), R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_out_at(g, 1);
     return ct_tri_solve(R, ct_tri_solve(R, V, CT_UPPER | CT_TRANS), CT_UPPER);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), Z = normal_solve(g, ct_out_bar(g));
     ct_var B_bar = ct_matmul(A, Z);
@@ -70,7 +70,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_sub(ct_matmul(residual, ct_t(Z)), ct_matmul(B_bar, ct_t(X))));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), A_dot = ct_in_dot(g, 0), B_dot = ct_in_dot(g, 1);
     ct_var residual = ct_sub(B, ct_matmul(A, X)), moved = ct_sub(B_dot, ct_matmul(A_dot, X));

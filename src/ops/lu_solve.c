@@ -47,18 +47,18 @@ static void forward(ct_call *c)
     }
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    const unsigned flags = *(const unsigned *)ct_rule_attr(g);
     ct_var A = ct_in(g, 0), X = ct_out(g);
     ct_var B_bar = ct_lu_solve(A, ct_in(g, 1), ct_in(g, 2), ct_out_bar(g), flags ^ CT_TRANS);
     ct_in_bar(g, 3, B_bar);
     ct_in_bar(g, 0, flags & CT_TRANS ? ct_matmul(ct_neg(X), ct_t(B_bar)) : ct_matmul(ct_neg(B_bar), ct_t(X)));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
-    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    const unsigned flags = *(const unsigned *)ct_rule_attr(g);
     ct_var B_dot = ct_in_dot(g, 3);
     if (ct_has_in_dot(g, 0)) {
         ct_var A_dot = ct_in_dot(g, 0);

@@ -73,7 +73,7 @@ static void forward(ct_call *c)
 /* The rule:
  *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ if A was transposed,
  *     B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) if B was. */
-static void rule(ct_vjp *g, unsigned ta, unsigned tb)
+static void rule(ct_rule *g, unsigned ta, unsigned tb)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
     ct_in_bar(g, 0,
@@ -86,15 +86,15 @@ static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 
 /* x̄_i += op(X) op(Y) for two matrices, without recording an op: gemm itself adds to the cotangent that has
  * arrived. */
-static void give(ct_vjp *g, int i, const ct_view *x, const ct_view *y, unsigned flags)
+static void give(ct_rule *g, int i, const ct_view *x, const ct_view *y, unsigned flags)
 {
     ct_view x_room, y_room;
     ct__give_product(g, i, op_of(x, flags & TRANS_A, &x_room), op_of(y, flags & TRANS_B, &y_room));
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    unsigned flags = ct__flags(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
+    unsigned flags = ct__flags(ct_rule_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
     const ct_view *A = ct__in_value(g, 0), *B = ct__in_value(g, 1);
     if (!A || !B) return;
     if (ct_recording(g) || A->ndim > 2 || B->ndim > 2) {

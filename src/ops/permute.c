@@ -12,9 +12,9 @@ static void forward(ct_call *c)
     if (a) ct_set_result(c, 0, ct_view_permute(ct_arg(c, 0), a->order));
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     int inverse[CT_MAX_DIMS] = { 0 };
     for (int i = 0, n = ct_var_shape(ct_in(g, 0)).ndim; i < n; i++) inverse[a->order[i]] = i;
     ct_in_bar(g, 0, ct_permute(ct_out_bar(g), inverse));

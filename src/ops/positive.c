@@ -21,10 +21,10 @@ static void forward(ct_call *c)
                  ct__with_ones(z, ct_arg_ndim(c, 0) - ct_arg_ndim(c, 1)));
 }
 
-static ct_var where_number(const ct_vjp *g, ct_var v) { return ct_mul(v, ct_equal(ct_out(g), ct_out(g))); }
+static ct_var where_number(const ct_rule *g, ct_var v) { return ct_mul(v, ct_equal(ct_out(g), ct_out(g))); }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 1, where_number(g, ct_out_bar(g))); }
-static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, where_number(g, ct_in_dot(g, 1))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 1, where_number(g, ct_out_bar(g))); }
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, where_number(g, ct_in_dot(g, 1))); }
 
 static const ct_op positive = {
     .name = "positive", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp

@@ -46,13 +46,13 @@ typedef struct sizes {
     int64_t m, n, r;
 } sizes;
 
-static sizes sizes_of(const ct_vjp *g)
+static sizes sizes_of(const ct_rule *g)
 {
     const ct_tensor *Q = ct_value(ct_out(g)), *R = ct_value(ct_out_at(g, 1));
     return (sizes){ ct_tensor_dim(Q, -2), ct_tensor_dim(R, -1), ct_tensor_dim(R, -2) };
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     const sizes k = sizes_of(g);
     ct_var Q = ct_out(g), Q_bar = ct_out_bar(g), R_bar = ct_out_bar_at(g, 1), V_bar = ct_none();
@@ -68,7 +68,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, A_bar);
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     const sizes k = sizes_of(g);
     ct_var Q = ct_out(g), R = ct_out_at(g, 1), A_dot = ct_in_dot(g, 0), U = columns(R, 0, k.r);

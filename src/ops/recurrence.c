@@ -63,18 +63,18 @@ static ct_var without_end(ct_var v, int dim, bool first)
     return ct_slice(v, dim, first ? one : 0, first ? n : n - one, 1);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const attr *at = ct_vjp_attr(g);
+    const attr *at = ct_rule_attr(g);
     const int dim = (int)at->dim;
     ct_var s = ct_recurrence(ct_in(g, 0), ct_out_bar(g), dim, !at->reverse);
     ct_in_bar(g, 1, s);
     ct_in_bar(g, 0, ct_mul(without_end(s, dim, !at->reverse), without_end(ct_out(g), dim, at->reverse)));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
-    const attr *at = ct_vjp_attr(g);
+    const attr *at = ct_rule_attr(g);
     const int dim = (int)at->dim;
     ct_var term = ct_in_dot(g, 1);
     if (ct_has_in_dot(g, 0)) {

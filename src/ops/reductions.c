@@ -61,9 +61,9 @@ static void reduce(ct_call *c, ct_reduction f)
 }
 
 /* y or its cotangent, reshaped so that it broadcasts to x. */
-static ct_var restored(const ct_vjp *g, ct_var y)
+static ct_var restored(const ct_rule *g, ct_var y)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     if (a->keep || a->dim == CT_ALL) return y;
     return ct_unsqueeze(y, a->dim < 0 ? a->dim + ct_var_shape(ct_in(g, 0)).ndim : a->dim);
 }
@@ -93,14 +93,14 @@ static void sample(ct_sample *s) { draw(s, 1); }
 static ct_shape sum_shape(ct_call *c) { return shape_of(c, true); }
 static void sum_forward(ct_call *c) { reduce(c, CT_REDUCE_SUM); }
 
-static void sum_vjp(ct_vjp *g)
+static void sum_vjp(ct_rule *g)
 {
     ct_in_bar(g, 0, ct_broadcast_to(restored(g, ct_out_bar(g)), ct_var_shape(ct_in(g, 0))));
 }
 
-static void sum_jvp(ct_vjp *g)
+static void sum_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     const int64_t T = ct__tangents(g);
     const ct_var dot = ct_in_dot(g, 0);
     if (a->dim == CT_ALL && T)
@@ -144,18 +144,18 @@ static void max_forward(ct_call *c) { reduce(c, CT_REDUCE_MAX); }
 static void min_forward(ct_call *c) { reduce(c, CT_REDUCE_MIN); }
 
 /* 1 where the element is the maximum or minimum, else 0 */
-static ct_var chosen_of(const ct_vjp *g) { return ct_equal(ct_in(g, 0), restored(g, ct_out(g))); }
+static ct_var chosen_of(const ct_rule *g) { return ct_equal(ct_in(g, 0), restored(g, ct_out(g))); }
 
-static void extreme_vjp(ct_vjp *g)
+static void extreme_vjp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_var y_bar = restored(g, ct_out_bar(g)), chosen = chosen_of(g);
     ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, a->dim, true)), chosen));
 }
 
-static void extreme_jvp(ct_vjp *g)
+static void extreme_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_var chosen = chosen_of(g), sum = ct_sum(ct_mul(chosen, ct_in_dot(g, 0)), a->dim, a->keep);
     ct_give_out_dot(g, 0, ct_div(sum, ct_sum(chosen, a->dim, a->keep)));
 }
@@ -208,15 +208,15 @@ ct_var ct_argmin(ct_var x, int dim, bool keep) { return reduced(&ct_op_argmin, x
 
 static void logsumexp_forward(ct_call *c) { reduce(c, CT_REDUCE_LOGSUMEXP); }
 
-static void logsumexp_vjp(ct_vjp *g)
+static void logsumexp_vjp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), ct_softmax(ct_in(g, 0), a->dim)));
 }
 
-static void logsumexp_jvp(ct_vjp *g)
+static void logsumexp_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_var terms = ct_mul(ct_softmax(ct_in(g, 0), a->dim), ct_in_dot(g, 0));
     ct_give_out_dot(g, 0, ct_sum(terms, a->dim, a->keep));
 }
@@ -236,17 +236,17 @@ ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsum
 static void norm_forward(ct_call *c) { reduce(c, CT_REDUCE_NORM); }
 
 /* x / y, and x / inf = 0 where y = 0 */
-static ct_var direction(const ct_vjp *g)
+static ct_var direction(const ct_rule *g)
 {
     ct_var x = ct_in(g, 0), y = restored(g, ct_out(g));
-    return ct_div(x, ct_where(y, y, ct_scalar(ct_vjp_tape(g), ct_var_dtype(x), INFINITY)));
+    return ct_div(x, ct_where(y, y, ct_scalar(ct_rule_tape(g), ct_var_dtype(x), INFINITY)));
 }
 
-static void norm_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), direction(g))); }
+static void norm_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), direction(g))); }
 
-static void norm_jvp(ct_vjp *g)
+static void norm_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_give_out_dot(g, 0, ct_sum(ct_mul(direction(g), ct_in_dot(g, 0)), a->dim, a->keep));
 }
 

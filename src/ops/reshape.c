@@ -30,9 +30,9 @@ static void forward(ct_call *c)
         ct_prim_copy(c, x, ct_view_reshape(ct_result(c), ct_view_shape(x)));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_reshape(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_reshape(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_give_out_dot(g, 0, ct_reshape(ct_in_dot(g, 0), ct__dot_shape(g, ct_out(g))));
 }

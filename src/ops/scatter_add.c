@@ -22,7 +22,7 @@ static void forward(ct_call *c)
     ct_prim_scatter_add(c, ct_arg(c, 0), ct_arg(c, 1), y);
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_gather(ct_out_bar(g), ct_in(g, 1))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_gather(ct_out_bar(g), ct_in(g, 1))); }
 
 static void sample(ct_sample *s)
 {

@@ -22,9 +22,9 @@ static void slice(ct_call *c)
     if (a) ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->end, a->step));
 }
 
-static void slice_vjp(ct_vjp *g)
+static void slice_vjp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     if (!ct_recording(g)) {
         ct__give_slice(g, (int)a->dim, a->start, a->end, a->step);
         return;
@@ -33,9 +33,9 @@ static void slice_vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, ct__bound(a->start, extent), a->step));
 }
 
-static void slice_jvp(ct_vjp *g)
+static void slice_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_give_out_dot(g, 0, ct_slice(ct_in_dot(g, 0), ct__from_end(g, (int)a->dim), a->start, a->end, a->step));
 }
 
@@ -97,16 +97,16 @@ static void unslice(ct_call *c)
     ct_prim_copy(c, ct_arg(c, 0), ct_view_slice(ct_result(c), (int)a->dim, a->start, stop, a->step));
 }
 
-static void unslice_vjp(ct_vjp *g)
+static void unslice_vjp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     const int64_t stop = stop_of(a, extent_of(a, ct_var_shape(ct_in(g, 0))));
     ct_in_bar(g, 0, ct_slice(ct_out_bar(g), (int)a->dim, a->start, stop, a->step));
 }
 
-static void unslice_jvp(ct_vjp *g)
+static void unslice_jvp(ct_rule *g)
 {
-    const attr *a = ct_vjp_attr(g);
+    const attr *a = ct_rule_attr(g);
     ct_give_out_dot(g, 0,
                     ct_unslice(ct_in_dot(g, 0), ct__from_end(g, (int)a->dim), a->end, a->start, a->step));
 }

@@ -23,21 +23,21 @@ static void forward(ct_call *c)
 }
 
 /* y (...), but NaN and flagged where the determinant is zero. */
-static ct_var where_regular(ct_vjp *g, ct_var y)
+static ct_var where_regular(ct_rule *g, ct_var y)
 {
     ct_var not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
     return ct__where_positive(y, not_zero, "the determinant", /* its place is always 1 */
                               "is zero or NaN: its logarithm has no gradient");
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
     ct_var P = ct_inverse(ct_in(g, 0)), y_bar = where_regular(g, ct_out_bar(g));
     ct_in_bar(g, 0, ct_mul(ct__one_by_one(y_bar), ct_t(P)));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var P = ct_inverse(ct_in(g, 0)), sums = ct_sum(ct_mul(ct_t(P), ct_in_dot(g, 0)), -1, false);
     ct_give_out_dot(g, 0, where_regular(g, ct_sum(sums, -1, false)));
@@ -45,14 +45,9 @@ static void jvp(ct_vjp *g)
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_slogdet = { .name = "slogdet",
-                              .n_in = 1,
-                              .shape = shape,
-                              .forward = forward,
-                              .vjp = vjp,
-                              .jvp = jvp,
-                              .jvp_stacked = true,
-                              .sample = sample };
+const ct_op ct_op_slogdet = {
+    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
+};
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
 {

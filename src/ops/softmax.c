@@ -58,15 +58,15 @@ static void softmax_forward(ct_call *c)
 static ct_var centred(ct_var v, ct_var s, int dim) { return ct_sub(v, ct_sum(ct_mul(s, v), dim, true)); }
 
 /* J v, and Jᵀ v, as J is symmetric */
-static ct_var softmax_times(const ct_vjp *g, ct_var v)
+static ct_var softmax_times(const ct_rule *g, ct_var v)
 {
-    const int dim = dim_of(ct_vjp_attr(g));
+    const int dim = dim_of(ct_rule_attr(g));
     ct_var s = ct_out(g);
     return ct_mul(s, centred(centred(v, s, dim), s, dim));
 }
 
-static void softmax_vjp(ct_vjp *g) { ct_in_bar(g, 0, softmax_times(g, ct_out_bar(g))); }
-static void softmax_jvp(ct_vjp *g) { ct_give_out_dot(g, 0, softmax_times(g, ct_in_dot(g, 0))); }
+static void softmax_vjp(ct_rule *g) { ct_in_bar(g, 0, softmax_times(g, ct_out_bar(g))); }
+static void softmax_jvp(ct_rule *g) { ct_give_out_dot(g, 0, softmax_times(g, ct_in_dot(g, 0))); }
 
 /* Variants are all axes, and one with ties. */
 static void sample(ct_sample *s)
@@ -118,16 +118,16 @@ static void log_softmax_forward(ct_call *c)
 /* v - s Σ_j v_j */
 static ct_var without_sum(ct_var v, ct_var s, int dim) { return ct_sub(v, ct_mul(s, ct_sum(v, dim, true))); }
 
-static void log_softmax_vjp(ct_vjp *g)
+static void log_softmax_vjp(ct_rule *g)
 {
-    const int dim = dim_of(ct_vjp_attr(g));
+    const int dim = dim_of(ct_rule_attr(g));
     ct_var s = ct_exp(ct_out(g));
     ct_in_bar(g, 0, without_sum(without_sum(ct_out_bar(g), s, dim), s, dim));
 }
 
-static void log_softmax_jvp(ct_vjp *g)
+static void log_softmax_jvp(ct_rule *g)
 {
-    const int dim = dim_of(ct_vjp_attr(g));
+    const int dim = dim_of(ct_rule_attr(g));
     ct_var s = ct_exp(ct_out(g));
     ct_give_out_dot(g, 0, centred(centred(ct_in_dot(g, 0), s, dim), s, dim));
 }

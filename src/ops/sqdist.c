@@ -20,7 +20,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c) { ct_prim_sqdist(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c)); }
 
-static void centred(const ct_vjp *g, ct_var *x, ct_var *y)
+static void centred(const ct_rule *g, ct_var *x, ct_var *y)
 {
     const int64_t m = ct_tensor_dim(ct_value(ct_in(g, 1)), -2);
     ct_var centre = ct_stop_gradient(ct_scale(ct_sum(ct_in(g, 1), -2, true), 1 / (double)(m > 0 ? m : 1)));
@@ -28,7 +28,7 @@ static void centred(const ct_vjp *g, ct_var *x, ct_var *y)
     *y = ct_sub(ct_in(g, 1), centre);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var x, y, D_bar = ct_scale(ct_out_bar(g), 2);
     centred(g, &x, &y);
@@ -39,7 +39,7 @@ static void vjp(ct_vjp *g)
 }
 
 /* 2 (Σ x ∘ ẋ - ẋ yᵀ) + 2 (Σ y ∘ ẏ - x ẏᵀ) */
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var x, y;
     centred(g, &x, &y);

@@ -23,7 +23,7 @@ static void forward(ct_call *c)
         ct_prim_reduce(c, CT_REDUCE_SUM, x, ct_result(c));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_broadcast_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_broadcast_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
 
 static void sample(ct_sample *s)
 {

@@ -54,7 +54,7 @@ static void exchange(ct_var *a, ct_var *b)
     *b = held;
 }
 
-static parts parts_of(const ct_vjp *g)
+static parts parts_of(const ct_rule *g)
 {
     parts q = { .s = ct_out(g), .U = ct_out_at(g, 1), .V = ct_t(ct_out_at(g, 2)) };
     const ct_tensor *A = ct_value(ct_in(g, 0));
@@ -84,9 +84,9 @@ static ct_var unknown(const parts *q, ct_var s_bar)
 
 static ct_var skew(ct_var T) { return ct_scale(ct_sub(T, ct_t(T)), 0.5); }
 
-static bool is_empty(const ct_vjp *g) { return !ct_tensor_count(ct_value(ct_in(g, 0))); }
+static bool is_empty(const ct_rule *g) { return !ct_tensor_count(ct_value(ct_in(g, 0))); }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var s_bar = ct_out_bar(g), A_bar;
     if (is_empty(g)) {
@@ -116,7 +116,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, q.wide ? ct_t(A_bar) : A_bar);
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     if (is_empty(g)) return;
     const parts q = parts_of(g);

@@ -4,7 +4,7 @@
 
 static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_transpose(ct_arg(c, 0))); }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_t(ct_out_bar(g))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_t(ct_out_bar(g))); }
 
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), 3)); }
 

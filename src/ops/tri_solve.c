@@ -43,9 +43,9 @@ static ct_var part_of(ct_var T, unsigned flags)
     return flags & CT_UPPER ? ct_triu(T, unit ? 1 : 0) : ct_tril(T, unit ? -1 : 0);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    const unsigned flags = *(const unsigned *)ct_rule_attr(g);
     const bool right = flags & CT_RIGHT;
     ct_var T = ct_in(g, 0), X = ct_out(g);
     ct_var B_bar = ct_tri_solve(T, ct_out_bar(g), flags ^ CT_TRANS);
@@ -55,9 +55,9 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, part_of(flags & CT_TRANS ? ct_matmul(ct_t(v), ct_t(u)) : ct_matmul(u, v), flags));
 }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
-    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    const unsigned flags = *(const unsigned *)ct_rule_attr(g);
     ct_var X = ct_out(g), B_dot = ct_in_dot(g, 1);
     if (ct_has_in_dot(g, 0)) {
         ct_var T_dot = part_of(ct_in_dot(g, 0), flags);

@@ -18,10 +18,10 @@ static void mask(ct_call *c, bool upper)
 static void lower(ct_call *c) { mask(c, false); }
 static void upper(ct_call *c) { mask(c, true); }
 
-static int64_t diagonal(const ct_vjp *g) { return *(const int64_t *)ct_vjp_attr(g); }
+static int64_t diagonal(const ct_rule *g) { return *(const int64_t *)ct_rule_attr(g); }
 
-static void lower_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_tril(ct_out_bar(g), diagonal(g))); }
-static void upper_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_triu(ct_out_bar(g), diagonal(g))); }
+static void lower_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_tril(ct_out_bar(g), diagonal(g))); }
+static void upper_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_triu(ct_out_bar(g), diagonal(g))); }
 
 static void sample(ct_sample *s)
 {

@@ -35,15 +35,15 @@ static void from(ct_call *c)
 }
 
 /* The lower triangle of M times the slopes: L_ii on an exponential diagonal, else 1. */
-static ct_var sloped(const ct_vjp *g, ct_var M)
+static ct_var sloped(const ct_rule *g, ct_var M)
 {
-    if (!*(const bool *)ct_vjp_attr(g)) return M;
+    if (!*(const bool *)ct_rule_attr(g)) return M;
     return ct_add_diag(ct_tril(M, -1), ct_mul(ct_diag(M), ct_diag(ct_out(g))));
 }
 
-static void from_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_tril_pack(sloped(g, ct_out_bar(g)))); }
+static void from_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_tril_pack(sloped(g, ct_out_bar(g)))); }
 
-static void from_jvp(ct_vjp *g) { ct_give_out_dot(g, 0, sloped(g, ct_tril_from(ct_in_dot(g, 0), false))); }
+static void from_jvp(ct_rule *g) { ct_give_out_dot(g, 0, sloped(g, ct_tril_from(ct_in_dot(g, 0), false))); }
 
 static void from_sample(ct_sample *s)
 {
@@ -78,7 +78,7 @@ static ct_shape pack_shape(ct_call *c)
 }
 
 static void pack(ct_call *c) { ct_prim_pack_lower(c, ct_arg(c, 0), ct_view_unsqueeze(ct_result(c), -1)); }
-static void pack_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_tril_from(ct_out_bar(g), false)); }
+static void pack_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_tril_from(ct_out_bar(g), false)); }
 
 static void pack_sample(ct_sample *s)
 {

@@ -10,11 +10,11 @@ static void forward(ct_call *c)
     if (dim) ct_set_result(c, 0, ct_view_unsqueeze(ct_arg(c, 0), *dim));
 }
 
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_squeeze(ct_out_bar(g), *(const int *)ct_vjp_attr(g))); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_squeeze(ct_out_bar(g), *(const int *)ct_rule_attr(g))); }
 
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
-    const int dim = *(const int *)ct_vjp_attr(g);
+    const int dim = *(const int *)ct_rule_attr(g);
     ct_give_out_dot(g, 0, ct_unsqueeze(ct_in_dot(g, 0), dim < 0 ? dim : ct__from_end(g, dim) - 1));
 }
 

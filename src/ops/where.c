@@ -6,15 +6,18 @@
 
 static void forward(ct_call *c) { ct_prim_where(c, ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_result(c)); }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var cond = ct_in(g, 0), y_bar = ct_out_bar(g),
-           zero = ct_scalar(ct_vjp_tape(g), ct_var_dtype(y_bar), 0);
+           zero = ct_scalar(ct_rule_tape(g), ct_var_dtype(y_bar), 0);
     ct_in_bar(g, 1, ct_where(cond, y_bar, zero));
     ct_in_bar(g, 2, ct_where(cond, zero, y_bar));
 }
 
-static void jvp(ct_vjp *g) { ct_give_out_dot(g, 0, ct_where(ct_in(g, 0), ct_in_dot(g, 1), ct_in_dot(g, 2))); }
+static void jvp(ct_rule *g)
+{
+    ct_give_out_dot(g, 0, ct_where(ct_in(g, 0), ct_in_dot(g, 1), ct_in_dot(g, 2)));
+}
 
 static void sample(ct_sample *s)
 {

@@ -184,8 +184,8 @@ static void a_failed_factor(void **state)
 }
 
 /* A rule that gives a tangent of a wrong shape, or asks for an input that is not there. */
-static void shape_is_wrong(ct_vjp *g) { ct_give_out_dot(g, 0, ct_matmul(ct_in_dot(g, 0), ct_in_dot(g, 0))); }
-static void input_is_missing(ct_vjp *g) { ct_give_out_dot(g, 0, ct_in_dot(g, 3)); }
+static void shape_is_wrong(ct_rule *g) { ct_give_out_dot(g, 0, ct_matmul(ct_in_dot(g, 0), ct_in_dot(g, 0))); }
+static void input_is_missing(ct_rule *g) { ct_give_out_dot(g, 0, ct_in_dot(g, 3)); }
 
 static void wrong_rules(void **state)
 {
@@ -195,7 +195,7 @@ static void wrong_rules(void **state)
     for (int i = 0; i < n_ops; i++)
         if (!strcmp(ops[i]->name, "square")) square = ops[i];
     assert_non_null(square);
-    static void (*const rules[])(ct_vjp *) = { shape_is_wrong, input_is_missing };
+    static void (*const rules[])(ct_rule *) = { shape_is_wrong, input_is_missing };
     static const char *const messages[] = { "matmul", "there is no input 3" };
     for (int i = 0; i < 2; i++) {
         ct_op op = *square;

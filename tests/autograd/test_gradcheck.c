@@ -24,7 +24,7 @@ static void quad_forward(ct_call *c)
     ct_prim_gemm(c, 1, ct_view_transpose(x), Ax, 0, ct_result(c));
 }
 
-static void quad_right(ct_vjp *g)
+static void quad_right(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
     ct_in_bar(g, 0, ct_mul(q_bar, ct_matmul(x, ct_t(x))));
@@ -32,7 +32,7 @@ static void quad_right(ct_vjp *g)
 }
 
 /* x̄ without its second term, which is right only for A = 0. */
-static void quad_drops_a_term(ct_vjp *g)
+static void quad_drops_a_term(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
     ct_in_bar(g, 0, ct_mul(q_bar, ct_matmul(x, ct_t(x))));
@@ -40,7 +40,7 @@ static void quad_drops_a_term(ct_vjp *g)
 }
 
 /* x̄ = 2 q̄ A x, which is right for a symmetric A, so only a general A shows the fault. */
-static void quad_assumes_symmetry(ct_vjp *g)
+static void quad_assumes_symmetry(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
     ct_in_bar(g, 0, ct_mul(q_bar, ct_matmul(x, ct_t(x))));
@@ -48,21 +48,21 @@ static void quad_assumes_symmetry(ct_vjp *g)
 }
 
 /* Ā is forgotten. */
-static void quad_forgets_an_input(ct_vjp *g)
+static void quad_forgets_an_input(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
     ct_in_bar(g, 1, ct_mul(q_bar, ct_matmul(ct_add(A, ct_t(A)), x)));
 }
 
 /* q̇ = xᵀ Ȧ x + xᵀ (A + Aᵀ) ẋ */
-static void quad_dot(ct_vjp *g)
+static void quad_dot(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1);
     ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_in_dot(g, 0), x)));
     ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_add(A, ct_t(A)), ct_in_dot(g, 1))));
 }
 
-static void quad_dot_drops_a_term(ct_vjp *g)
+static void quad_dot_drops_a_term(ct_rule *g)
 {
     ct_var x = ct_in(g, 1);
     ct_give_out_dot(g, 0, ct_matmul(ct_t(x), ct_matmul(ct_in_dot(g, 0), x)));
@@ -81,7 +81,7 @@ static ct_shape product_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 
 static void product_forward(ct_call *c) { ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, ct_result(c)); }
 
-static void product_forgets_a_transpose(ct_vjp *g)
+static void product_forgets_a_transpose(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
     ct_in_bar(g, 0, ct_matmul(C_bar, B));
@@ -98,14 +98,14 @@ static void square_forward(ct_call *c)
     for (int64_t i = 0; ct_call_ok(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = x[i] * x[i];
 }
 
-static void square_right(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_in(g, 0), 2))); }
+static void square_right(ct_rule *g) { ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_in(g, 0), 2))); }
 
-static void square_constant_rule(ct_vjp *g)
+static void square_constant_rule(ct_rule *g)
 {
     ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_stop_gradient(ct_in(g, 0)), 2)));
 }
 
-static void square_one_percent_off(ct_vjp *g)
+static void square_one_percent_off(ct_rule *g)
 {
     ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_in(g, 0), 2.02)));
 }
@@ -131,14 +131,14 @@ static void two_forward(ct_call *c)
     }
 }
 
-static void two_right(ct_vjp *g)
+static void two_right(ct_rule *g)
 {
     ct_var first = ct_out_bar_at(g, 0), second = ct_out_bar_at(g, 1);
     ct_in_bar(g, 0, ct_add(ct_mul(first, ct_in(g, 1)), second));
     ct_in_bar(g, 1, ct_add(ct_mul(first, ct_in(g, 0)), second));
 }
 
-static void two_ignores_the_second(ct_vjp *g)
+static void two_ignores_the_second(ct_rule *g)
 {
     ct_var first = ct_out_bar_at(g, 0);
     ct_in_bar(g, 0, ct_mul(first, ct_in(g, 1)));
@@ -151,7 +151,7 @@ static void two_sample(ct_sample *s)
     ct_sample_normal(s, 1, ct_shape1(ct_sample_size(s)));
 }
 
-static ct_op quad(void (*vjp)(ct_vjp *g))
+static ct_op quad(void (*vjp)(ct_rule *g))
 {
     return (ct_op){ .name = "quad",
                     .n_in = 2,
@@ -161,7 +161,7 @@ static ct_op quad(void (*vjp)(ct_vjp *g))
                     .sample = quad_sample };
 }
 
-static ct_op square(void (*vjp)(ct_vjp *g))
+static ct_op square(void (*vjp)(ct_rule *g))
 {
     return (ct_op){ .name = "square_of_mine",
                     .n_in = 1,
@@ -171,7 +171,7 @@ static ct_op square(void (*vjp)(ct_vjp *g))
                     .sample = square_sample };
 }
 
-static ct_op two(void (*vjp)(ct_vjp *g))
+static ct_op two(void (*vjp)(ct_rule *g))
 {
     return (ct_op){
         .name = "two", .n_in = 2, .shape = two_shape, .forward = two_forward, .vjp = vjp, .sample = two_sample

@@ -14,7 +14,7 @@ static void forward(ct_call *c)
 {
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 2, 0 }, ct_arg(c, 0), ct_result(c));
 }
-static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_out_bar(g), 2)); }
+static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_scale(ct_out_bar(g), 2)); }
 
 /* -- samples --------------------------------------------------------------------------------------------- */
 
@@ -82,9 +82,9 @@ static void samples(void **state)
 
 /* -- cotangents ------------------------------------------------------------------------------------------ */
 
-static void wrong_vjp(ct_vjp *g)
+static void wrong_vjp(ct_rule *g)
 {
-    ct_give_in_bar(g, 0, ct_constant(ct_vjp_tape(g), mistake ? longer : narrow));
+    ct_give_in_bar(g, 0, ct_constant(ct_rule_tape(g), mistake ? longer : narrow));
 }
 
 static void cotangents(void **state)

@@ -110,7 +110,7 @@ static void after_one_call_every_thread_has_its_memory(void **state)
 
 static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
 static void copied(ct_call *c) { ct_prim_copy(c, ct_arg(c, 0), ct_result(c)); }
-static void passed(ct_vjp *g) { ct_in_bar(g, 0, ct_out_bar(g)); }
+static void passed(ct_rule *g) { ct_in_bar(g, 0, ct_out_bar(g)); }
 
 static void descriptors(void **state)
 {
@@ -232,7 +232,7 @@ static void wrong_forward(ct_call *c)
     }
 }
 
-static void wrong_vjp(ct_vjp *g)
+static void wrong_vjp(ct_rule *g)
 {
     ct_var x = ct_in(g, 0);
     switch (mistake) {
@@ -244,7 +244,7 @@ static void wrong_vjp(ct_vjp *g)
     case 35: ct_has_out_bar(g, -1); break;
     case 36: ct_give_in_bar(g, 7, x); break;
     case 37: ct_in_bar(g, 0, ct_leaf(other, X)); break;
-    case 38: ct_in_bar(g, 0, ((ct_var){ ct_vjp_tape(g), 1000, x.epoch })); break;
+    case 38: ct_in_bar(g, 0, ((ct_var){ ct_rule_tape(g), 1000, x.epoch })); break;
     }
 }
 
@@ -314,11 +314,11 @@ static void places(void **state)
 }
 
 /* A rule that ends what it has not begun, begins what it does not end, or resets the tape under the sweep. */
-static void meddling_vjp(ct_vjp *g)
+static void meddling_vjp(ct_rule *g)
 {
-    if (mistake == 0) ct_no_grad_end(ct_vjp_tape(g));
-    if (mistake == 1) ct_no_grad_begin(ct_vjp_tape(g));
-    if (mistake == 2) ct_tape_reset(ct_vjp_tape(g));
+    if (mistake == 0) ct_no_grad_end(ct_rule_tape(g));
+    if (mistake == 1) ct_no_grad_begin(ct_rule_tape(g));
+    if (mistake == 2) ct_tape_reset(ct_rule_tape(g));
     ct_in_bar(g, 0, ct_out_bar(g));
 }
 

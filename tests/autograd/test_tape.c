@@ -284,9 +284,9 @@ static void kept_forward(ct_call *c)
     if (ct_call_recorded(c)) ct_prim_fill(c, ct_result_at(c, 1), 2 * x);
 }
 
-static void kept_vjp(ct_vjp *g)
+static void kept_vjp(ct_rule *g)
 {
-    assert_int_equal(ct_vjp_outs(g), 2);
+    assert_int_equal(ct_rule_outs(g), 2);
     assert_false(ct_var_needs_grad(ct_out_at(g, 1)));
     ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_out_at(g, 1)));
 }
@@ -320,7 +320,7 @@ static ct_shape asking_shape(ct_call *c)
 }
 
 static void asking_forward(ct_call *c) { ct_prim_fill(c, ct_result(c), 0); }
-static void asking_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_out_bar(g), 0)); }
+static void asking_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_scale(ct_out_bar(g), 0)); }
 
 static void a_call_knows_which_cotangents_are_wanted(void **state)
 {

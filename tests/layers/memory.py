@@ -20,7 +20,7 @@ ALLOCATES_NOTHING = """
 # Return types of functions that may allocate: tensors, handles, models, and those that report a failure.
 MAY = re.compile(r"^(ct_status|ct_var|double)$|^(?!const )\w+ \*$")
 # Called inside ops, which the op matrix visits.
-INSIDE_OPS = re.compile(r"ct_(prim|sample|arg|vjp)_|ct_(result|scratch|contiguous|borrow|call_device)")
+INSIDE_OPS = re.compile(r"ct_(prim|sample|arg|rule)_|ct_(result|scratch|contiguous|borrow|call_device)")
 
 
 def without_comments(text):

@@ -93,10 +93,10 @@ static double rounding(const point *p)
 /* The forward rule of `planted` with a fault: its tangents are 1 % too long. */
 static const ct_op *planted;
 
-static void faulty(ct_vjp *g)
+static void faulty(ct_rule *g)
 {
     planted->jvp(g);
-    for (int k = 0; k < ct_vjp_outs(g); k++)
+    for (int k = 0; k < ct_rule_outs(g); k++)
         if (ct__has_bar(g->s, g->index + (uint32_t)k))
             ct_give_out_dot(g, k, ct_scale(ct__bar_of(g->s, g->index + (uint32_t)k), 0.01));
 }

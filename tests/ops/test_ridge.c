@@ -435,7 +435,7 @@ static void pushed_through_without_squares(void **unused)
 /* In a rule, a value that nothing recorded has no form either. */
 static ct_shape copied_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 static void copied(ct_call *c) { ct_prim_copy(c, ct_arg(c, 0), ct_result(c)); }
-static void asking(ct_vjp *g)
+static void asking(ct_rule *g)
 {
     assert_int_equal(ct_ridge_form_of(ct_cast(ct_in(g, 0), CT_F32)), CT_RIDGE_AUTO);
     ct_in_bar(g, 0, ct_out_bar(g));

@@ -47,7 +47,7 @@ static void bar_forward(ct_call *c)
 static const ct_op bar_op = { .name = "cov_bar", .n_in = -1, .shape = bar_shape, .forward = bar_forward };
 
 /* Gives the requested cotangents of theta (input 0) and of points (input x). */
-static void give(ct_vjp *g, ct_var K_bar, int x, int z, wanted w)
+static void give(ct_rule *g, ct_var K_bar, int x, int z, wanted w)
 {
     ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z < 0 ? K_bar : ct_in(g, z) };
     ct_var bar = ct_apply(&bar_op, in, z < 0 ? 3 : 4, &w, sizeof w);
@@ -80,16 +80,16 @@ static ct_var compose(const ct_cov_program *program, const ct_var *in)
     return ct__cov_compose(program, in[0], in[1], in[2], true);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const ct_cov_program *p = ct_vjp_attr(g);
+    const ct_cov_program *p = ct_rule_attr(g);
     if (ct_recording(g)) {
         ct_var bar[3];
         if (!ct__recorded_bars(g, compose, bar)) return;
-        for (int i = 0; i < ct_vjp_args(g); i++) ct_in_bar(g, i, bar[i]);
+        for (int i = 0; i < ct_rule_args(g); i++) ct_in_bar(g, i, bar[i]);
         return;
     }
-    const int z = ct_vjp_args(g) == 3 ? 2 : -1;
+    const int z = ct_rule_args(g) == 3 ? 2 : -1;
     const bool theta = ct_wants(g, 0), x = ct_wants(g, 1), at_z = z > 0 && ct_wants(g, z);
     ct_var K_bar = ct_out_bar(g);
     if (x || (theta && !at_z)) give(g, K_bar, 1, z, (wanted){ p, theta, x });

@@ -86,17 +86,17 @@ ct_shape ct__in_batch(ct_shape batch, ct_shape member)
     return batch;
 }
 
-bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar)
+bool ct__recorded_bars(ct_rule *g, ct__composition *compose, ct_var *bar)
 {
     enum { MOST = 8 };
     ct_var in[MOST] = { { NULL, 0, 0 } }, at[MOST], at_bar[MOST];
     int input[MOST], n = 0;
-    for (int i = 0; i < ct_vjp_args(g); i++) {
+    for (int i = 0; i < ct_rule_args(g); i++) {
         in[i] = ct_scale(ct_in(g, i), 1);
         if (ct_wants(g, i)) input[n++] = i;
     }
     for (int k = 0; k < n; k++) at[k] = in[input[k]];
-    if (ct_grad(compose(ct_vjp_attr(g), in), ct_out_bar(g), at, at_bar, n, CT_GRAD_RECORD)) return false;
+    if (ct_grad(compose(ct_rule_attr(g), in), ct_out_bar(g), at, at_bar, n, CT_GRAD_RECORD)) return false;
     for (int k = 0; k < n; k++) bar[input[k]] = at_bar[k];
     return true;
 }

@@ -31,7 +31,7 @@ enum { CT__SMALL = 1000 };
 typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);
 /* For the rule of such an op in a recorded sweep: bar[i] becomes the cotangent of each requested input i.
  * `compose` gets copies of the inputs, at which its sweep ends. False: the sweep has failed. */
-bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar);
+bool ct__recorded_bars(ct_rule *g, ct__composition *compose, ct_var *bar);
 
 /* Draws theta, X and, in half of the variants if `pairs`, Z for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);

@@ -119,9 +119,9 @@ static ct_var index_value(const request *q, const ct_cov_node *n)
 static ct_shape slopes_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 static void slopes_forward(ct_call *c) { ct_set_result(c, 0, ct_arg(c, 0)); }
 
-static void slopes_vjp(ct_vjp *g)
+static void slopes_vjp(ct_rule *g)
 {
-    for (int i = 1; i < ct_vjp_args(g); i += 2) ct_in_bar(g, i, ct_mul(ct_out_bar(g), ct_in(g, i + 1)));
+    for (int i = 1; i < ct_rule_args(g); i += 2) ct_in_bar(g, i, ct_mul(ct_out_bar(g), ct_in(g, i + 1)));
 }
 
 static const ct_op slopes_op = {

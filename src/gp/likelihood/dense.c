@@ -122,7 +122,7 @@ static void forward(ct_call *c)
 {
     if (!at_once(c)) ct__density_forward(c, member);
 }
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 const ct_op ct__op_gp_nlml = { .name = "gp_nlml",
                                .n_in = CT__DENSITY_INPUTS,

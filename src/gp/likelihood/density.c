@@ -30,9 +30,9 @@ static void finite_forward(ct_call *c)
     flag(c, ct_arg(c, 0), *what);
 }
 
-static void finite_vjp(ct_vjp *g)
+static void finite_vjp(ct_rule *g)
 {
-    const char *const *what = ct_vjp_attr(g);
+    const char *const *what = ct_rule_attr(g);
     ct_in_bar(g, 0, ct__finite(ct_out_bar(g), *what));
 }
 
@@ -143,7 +143,7 @@ ct_var ct__density_column(const ct_var *in)
 }
 
 /* v̄ ∂v/∂input_i, member by member */
-static ct_var scaled(ct_vjp *g, int i)
+static ct_var scaled(ct_rule *g, int i)
 {
     ct_var v_bar = ct_out_bar(g), slopes = ct_out_at(g, ct__bar(i));
     const int batch = ct_var_shape(v_bar).ndim;
@@ -151,13 +151,13 @@ static ct_var scaled(ct_vjp *g, int i)
     return ct_mul(v_bar, slopes);
 }
 
-void ct__density_give(ct_vjp *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar)
+void ct__density_give(ct_rule *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar)
 {
     for (int i = 0; i < CT__DENSITY_INPUTS; i++)
         ct_in_bar(g, i, ct__finite(bar ? bar[i] : scaled(g, i), what[i]));
 }
 
-void ct__density_vjp(ct_vjp *g, ct__composition *compose)
+void ct__density_vjp(ct_rule *g, ct__composition *compose)
 {
     ct_var bar[CT__DENSITY_INPUTS + 1];
     const bool recording = ct_recording(g);

@@ -35,10 +35,10 @@ bool ct__is_column(ct_shape r, int64_t n);
 void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
  * `compose` instead. */
-void ct__density_vjp(ct_vjp *g, ct__composition *compose);
+void ct__density_vjp(ct_rule *g, ct__composition *compose);
 /* The cotangents of the four inputs: bar[i] or, if bar is NULL, the derivatives times v̄; `what` names those
  * that are not finite. */
-void ct__density_give(ct_vjp *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar);
+void ct__density_give(ct_rule *g, const char *const what[CT__DENSITY_INPUTS], const ct_var *bar);
 /* For a composition: L (..., n, n) with L Lᵀ = C; r as a column (..., n, 1). */
 ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in);
 ct_var ct__density_column(const ct_var *in);

@@ -163,7 +163,7 @@ static void symmetric_forward(ct_call *c)
     ct_prim_map2(c, CT_MAP_add, S, ct_view_transpose(below), S);
 }
 
-static void symmetric_vjp(ct_vjp *g)
+static void symmetric_vjp(ct_rule *g)
 {
     ct_in_bar(g, 0, ct_scale(ct_add(ct_out_bar(g), ct_t(ct_out_bar(g))), 0.5));
 }
@@ -193,7 +193,7 @@ static const char *const gradient_in[] = { "element %lld of the gradient in K",
                                            "element %lld of the gradient in the residual",
                                            "element %lld of the gradient in the noise" };
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     ct_var bar[INPUTS];
     const bool recording = ct_recording(g);

@@ -170,7 +170,7 @@ static void member(ct_call *c)
 }
 
 static void forward(ct_call *c) { ct__density_forward(c, member); }
-static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, composed); }
 
 const ct_op ct__op_gp_loo_nlpd = { .name = "gp_loo_nlpd",
                                    .n_in = CT__DENSITY_INPUTS,

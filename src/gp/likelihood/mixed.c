@@ -68,7 +68,7 @@ static void forward(ct_call *c)
     for (int i = 0; i < 4; i++) ct_prim_fill(c, ct__rows(out, i, i + 1), report[i]);
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 static const ct_op mixed_op = {
     .name = "gp_nlml_mixed", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp

@@ -17,7 +17,7 @@ static void forward(ct_call *c)
     ct__nlml_compute(c, grid);
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 static const ct_op op = {
     .name = "gp_nlml", .n_in = CT__DENSITY_INPUTS, .shape = shape, .forward = forward, .vjp = vjp

@@ -115,7 +115,7 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
                   ct_shift(more, -0.5 * CT__LOG_2PI * (double)ct_tensor_dim(ct_value(H), 1)));
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, composed); }
 
 static const ct_op restricted = {
     .name = "gp_restricted", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp

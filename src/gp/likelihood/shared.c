@@ -46,7 +46,7 @@ static ct_var composed(const ct_cov_program *program, const ct_var *in)
     return ct__nlml_of(in[CT__RESIDUAL], ct__density_factor(program, in));
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
+static void vjp(ct_rule *g) { ct__density_vjp(g, composed); }
 
 static void sample(ct_sample *s)
 {

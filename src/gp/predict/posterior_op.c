@@ -48,18 +48,18 @@ static void half_forward(ct_call *c)
 
 /* A sweep has no agreement at its end, so a process that failed in it would leave the others waiting in a
  * solve. */
-static bool refused(ct_vjp *g, const ct__grid *grid)
+static bool refused(ct_rule *g, const ct__grid *grid)
 {
     if (grid->comm)
-        ct_tape_fail(ct_vjp_tape(g), CT_EUNSUPPORTED,
+        ct_tape_fail(ct_rule_tape(g), CT_EUNSUPPORTED,
                      "gp_posterior: over many processes there is no gradient of the covariance and no second "
                      "derivative");
     return grid->comm != NULL;
 }
 
-static void half_vjp(ct_vjp *g)
+static void half_vjp(ct_rule *g)
 {
-    const half *h = ct_vjp_attr(g);
+    const half *h = ct_rule_attr(g);
     if (refused(g, &h->grid)) return;
     ct_in_bar(g, 1, ct__gp_half_solve(&h->grid, ct_in(g, 0), ct_out_bar(g), !h->trans));
 }
@@ -168,16 +168,16 @@ static void forward(ct_call *c)
 
 /* The rule in differentiable ops. K̄ goes through the recorded rule of the covariance, at copies of the
  * points, where the inner sweep ends. */
-static void vjp_recorded(ct_vjp *g)
+static void vjp_recorded(ct_rule *g)
 {
-    const ct_cov_program *program = ct_vjp_attr(g);
+    const ct_cov_program *program = ct_rule_attr(g);
     const ct__grid grid = grid_in(program);
     if (refused(g, &grid)) return;
     ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
     ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
                         (size_t)program->bytes);
     ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
-    if (ct_vjp_args(g) == INPUTS) {
+    if (ct_rule_args(g) == INPUTS) {
         ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
         K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), ct__gp_solve(&grid, ct_in(g, FACTOR), K)));
     }
@@ -185,9 +185,9 @@ static void vjp_recorded(ct_vjp *g)
     ct_in_bar(g, POINTS, bar);
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
-    const int n_values = values(ct_vjp_args(g));
+    const int n_values = values(ct_rule_args(g));
     if (!ct_wants(g, POINTS)) return;
     if (ct_recording(g)) {
         vjp_recorded(g);

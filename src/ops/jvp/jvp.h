@@ -6,18 +6,18 @@
 
 /* A copy of input i at the end of the tape, through which a gradient flows: to the input itself if the sweep
  * is recorded (transposed.c). */
-ct_var ct__near(ct_vjp *g, int i);
+ct_var ct__near(ct_rule *g, int i);
 /* Adds a value with its cotangent to n such pairs of different values, for ct__pull_back. Returns their new
  * number. */
 int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar);
 /* The forward rule of an op that has none of its own (transposed.c). */
-void ct__jvp_transposed(ct_vjp *g);
+void ct__jvp_transposed(ct_rule *g);
 
 /* For rules that take several tangents at once: their number, or 0 for one; the shape of v's tangents; a
  * dimension of input 0 counted from the end, where it is the same of tangents. */
-int64_t ct__tangents(const ct_vjp *g);
-ct_shape ct__dot_shape(const ct_vjp *g, ct_var v);
-int ct__from_end(const ct_vjp *g, int dim);
+int64_t ct__tangents(const ct_rule *g);
+ct_shape ct__dot_shape(const ct_rule *g, ct_var v);
+int ct__from_end(const ct_rule *g, int dim);
 /* The Jacobian J (M, N) of y with respect to x times directions v: row i of JV (count, M) is J v for row i of
  * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M),
  * by backward sweeps. */

@@ -9,11 +9,11 @@
 
 /* -- what a rule may call -------------------------------------------------------------------------------- */
 
-static uint32_t input_of(const ct_vjp *g, int i) { return g->tape->node[g->index].in[i]; }
+static uint32_t input_of(const ct_rule *g, int i) { return g->tape->node[g->index].in[i]; }
 
-bool ct_has_in_dot(const ct_vjp *g, int i)
+bool ct_has_in_dot(const ct_rule *g, int i)
 {
-    return (unsigned)i < (unsigned)ct_vjp_args(g) && ct__has_bar(g->s, input_of(g, i));
+    return (unsigned)i < (unsigned)ct_rule_args(g) && ct__has_bar(g->s, input_of(g, i));
 }
 
 /* The shape of v's tangents, T at a time. */
@@ -25,9 +25,9 @@ static ct_shape shape_of_dots(ct_var v, int64_t T)
     return shape;
 }
 
-int64_t ct__tangents(const ct_vjp *g) { return g->at < 0 ? g->s->tangents : 0; }
-ct_shape ct__dot_shape(const ct_vjp *g, ct_var v) { return shape_of_dots(v, ct__tangents(g)); }
-int ct__from_end(const ct_vjp *g, int dim) { return dim < 0 ? dim : dim - ct_var_shape(ct_in(g, 0)).ndim; }
+int64_t ct__tangents(const ct_rule *g) { return g->at < 0 ? g->s->tangents : 0; }
+ct_shape ct__dot_shape(const ct_rule *g, ct_var v) { return shape_of_dots(v, ct__tangents(g)); }
+int ct__from_end(const ct_rule *g, int dim) { return dim < 0 ? dim : dim - ct_var_shape(ct_in(g, 0)).ndim; }
 
 /* Tangents (T, ...) with ones after T: ndim dimensions, of which the last stay the last. */
 static ct_var with_ones(ct_var dot, int ndim)
@@ -39,7 +39,7 @@ static ct_var with_ones(ct_var dot, int ndim)
     return ones > 0 ? ct_reshape(dot, shape) : dot;
 }
 
-ct_var ct_in_dot(ct_vjp *g, int i)
+ct_var ct_in_dot(ct_rule *g, int i)
 {
     const ct_var x = ct_in(g, i); /* fails if there is no such input */
     if (g->tape->status) return x;
@@ -48,17 +48,17 @@ ct_var ct_in_dot(ct_vjp *g, int i)
     if (!g->s->tangents || (!arrived && g->at >= 0)) return dot;
     if (g->at >= 0) return ct_row(dot, g->at);
     int ndim = 0;
-    for (int k = 0; k < ct_vjp_args(g); k++) ndim = (int)ct__max(ndim, ct_var_shape(ct_in(g, k)).ndim);
+    for (int k = 0; k < ct_rule_args(g); k++) ndim = (int)ct__max(ndim, ct_var_shape(ct_in(g, k)).ndim);
     return with_ones(arrived ? dot : ct_broadcast_to(dot, ct__dot_shape(g, x)), ndim + 1);
 }
 
-bool ct_wants_out_dot(const ct_vjp *g, int k)
+bool ct_wants_out_dot(const ct_rule *g, int k)
 {
     const uint32_t at = g->index + (uint32_t)k;
-    return (unsigned)k < (unsigned)ct_vjp_outs(g) && at <= g->s->hi && ct__slot_of(g->s, at)->wanted;
+    return (unsigned)k < (unsigned)ct_rule_outs(g) && at <= g->s->hi && ct__slot_of(g->s, at)->wanted;
 }
 
-void ct_give_out_dot(ct_vjp *g, int k, ct_var dot)
+void ct_give_out_dot(ct_rule *g, int k, ct_var dot)
 {
     ct_tape *tape = g->tape;
     const ct_var y = ct_out_at(g, k);
@@ -79,12 +79,12 @@ void ct_give_out_dot(ct_vjp *g, int k, ct_var dot)
 }
 
 /* The rule of an op, for one tangent after the other. */
-static void one_by_one(ct_vjp *g)
+static void one_by_one(ct_rule *g)
 {
     ct_tape *tape = g->tape;
     const ct_op *op = tape->node[g->index].op;
     const int64_t T = g->s->tangents;
-    const int n_out = ct_vjp_outs(g);
+    const int n_out = ct_rule_outs(g);
     g->given = ct__arena(tape, (size_t)(n_out * T) * sizeof *g->given);
     if (!g->given) return;
     memset(g->given, 0, (size_t)(n_out * T) * sizeof *g->given);

@@ -8,7 +8,7 @@
 
 /* Pushes the call of g once more, with the same values, for the inputs in[]. Its own inputs may lie far down
  * the tape, and a sweep has a slot for each node that it walks. */
-static uint32_t push_again(const ct_vjp *g, const ct_var *in)
+static uint32_t push_again(const ct_rule *g, const ct_var *in)
 {
     const ct_node *node = &g->tape->node[g->index], call = *node;
     ct_tensor *value[CT_MAX_OUTPUTS];
@@ -21,7 +21,7 @@ static uint32_t push_again(const ct_vjp *g, const ct_var *in)
     return ct__push_call(g->tape, &call, in, value, flags);
 }
 
-ct_var ct__near(ct_vjp *g, int i)
+ct_var ct__near(ct_rule *g, int i)
 {
     const ct_var x = ct_in(g, i);
     return ct_recording(g) ? ct_reshape(x, ct_var_shape(x)) : ct_leaf(g->tape, ct_value(x));
@@ -37,7 +37,7 @@ int ct__add_pair(ct_var *y, ct_var *y_bar, int n, ct_var value, ct_var bar)
 }
 
 /* ẏ = Σ_i ⟨x̄_i, ẋ_i⟩ with the gradients x̄_i of a y of one element. */
-static void by_gradient(ct_vjp *g, ct_var y, int k, const ct_var *x, const ct_var *x_dot, int n)
+static void by_gradient(ct_rule *g, ct_var y, int k, const ct_var *x, const ct_var *x_dot, int n)
 {
     ct_tape *tape = g->tape;
     const ct_var none = ct_none();
@@ -50,7 +50,7 @@ static void by_gradient(ct_vjp *g, ct_var y, int k, const ct_var *x, const ct_va
     if (!tape->status) ct_give_out_dot(g, k, sum);
 }
 
-void ct__jvp_transposed(ct_vjp *g)
+void ct__jvp_transposed(ct_rule *g)
 {
     ct_tape *tape = g->tape;
     ct_var in[CT_MAX_INPUTS], x[CT_MAX_INPUTS], x_bar[CT_MAX_INPUTS], dot[CT_MAX_INPUTS];
@@ -58,13 +58,13 @@ void ct__jvp_transposed(ct_vjp *g)
     int of[CT_MAX_INPUTS], out[CT_MAX_OUTPUTS], n = 0, m = 0, pairs = 0;
 
     tape->no_grad = 0; /* ct__run_rule restores it */
-    for (int i = 0; i < ct_vjp_args(g); i++) {
+    for (int i = 0; i < ct_rule_args(g); i++) {
         in[i] = ct_in(g, i);
         if (ct_has_in_dot(g, i)) of[n] = i, x[n++] = in[i] = ct__near(g, i);
     }
     const uint32_t first = tape->status ? UINT32_MAX : push_again(g, in);
     if (first == UINT32_MAX) return;
-    for (int k = 0; k < ct_vjp_outs(g); k++) {
+    for (int k = 0; k < ct_rule_outs(g); k++) {
         const ct_node *node = &tape->node[first + (uint32_t)k];
         if (!ct_wants_out_dot(g, k) || !(node->flags & NODE_NEEDS_GRAD)) continue;
         ct_tensor *zeros = ct_zeros(tape->device, node->value->view.dtype, ct_tensor_shape(node->value));

@@ -198,14 +198,14 @@ static void bar(ct_call *c)
 static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
 
 /* (BᵀB + λ DᵀD)⁻¹ V */
-static ct_var normal_solve(const ct_vjp *g, ct_var V)
+static ct_var normal_solve(const ct_rule *g, ct_var V)
 {
     ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2));
     ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D)));
     return ct_cholesky_solve(ct_cholesky(G), V);
 }
 
-static void bar_in_ops(ct_vjp *g)
+static void bar_in_ops(ct_rule *g)
 {
     ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
     ct_var Pt = ct_t(P), Z = normal_solve(g, ct_out_bar(g)), Zt = ct_t(Z);
@@ -215,13 +215,13 @@ static void bar_in_ops(ct_vjp *g)
     ct_in_bar(g, 2, ct_neg(ct_sum(ct_sum(ct_mul(DZ, DP), -1, false), -1, false)));
 }
 
-static void vjp(ct_vjp *g)
+static void vjp(ct_rule *g)
 {
     if (ct_recording(g)) {
         bar_in_ops(g);
         return;
     }
-    bar_attr attr = { .form = *(const ct_ridge_form *)ct_vjp_attr(g) };
+    bar_attr attr = { .form = *(const ct_ridge_form *)ct_rule_attr(g) };
     for (int i = 0; i < 3; i++) attr.wants[i] = ct_wants(g, i);
     const ct_var in[] = { ct_in(g, 0),         ct_in(g, 1),         ct_in(g, 2), ct_out_at(g, L_OUT),
                           ct_out_at(g, R_OUT), ct_out_at(g, V_OUT), ct_out(g),   ct_out_bar(g) };
@@ -230,7 +230,7 @@ static void vjp(ct_vjp *g)
 }
 
 /* Ṗ = G⁻¹ (Ḃᵀ - Ġ P) with G = BᵀB + λ DᵀD */
-static void jvp(ct_vjp *g)
+static void jvp(ct_rule *g)
 {
     ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
     ct_var B_dot = ct_in_dot(g, 0), D_dot = ct_in_dot(g, 1), lambda_dot = ct__one_by_one(ct_in_dot(g, 2));
