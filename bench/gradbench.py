@@ -248,8 +248,8 @@ def measure(np, who, module, case, wanted):
 
 
 def main():
-    os.environ |= {"OMP_NUM_THREADS": "1",
-                   "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # JAX takes all that it gets
     lines, said = [], []
     names = peers.chosen(NAMES) or NAMES
     np, torch, jax = peers.load("numpy"), peers.load("torch"), peers.load("jax")
