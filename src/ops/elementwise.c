@@ -115,7 +115,7 @@ static const double *parameters(const ct_rule *v)
                                   .sample = name_##_sample,                                          \
                                   .half = true,                                                      \
                                   .jvp_stacked = true,                                               \
-                                  .number = { HAS_LIMITS(CT_MAP_##name_) ? 0 : 1, CT_MAP_##name_ } };
+                                  .number = { HAS_LIMITS(CT_MAP_##name_) ? 0 : 1, CT_MAP_##name_, 0 } };
 CT_MAPS1(UNARY)
 #undef UNARY
 
@@ -224,7 +224,7 @@ static void binary_sample(ct_sample *s)
                                   .sample = binary_sample,                                               \
                                   .half = true,                                                          \
                                   .jvp_stacked = true,                                                   \
-                                  .number = { 2, CT_MAP_##name_ } };                                     \
+                                  .number = { 2, CT_MAP_##name_, 0 } };                                  \
     ct_var ct_##name_(ct_var a, ct_var b) { return ct_apply(&ct_op_##name_, (ct_var[]){ a, b }, 2, NULL, 0); }
 CT_MAPS2(BINARY)
 #undef BINARY
