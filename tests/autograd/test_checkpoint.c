@@ -179,9 +179,9 @@ static void refused_scans(void **state)
                   { 1, 1, 1, NULL, "f is NULL" }, { 1, 1, 20, third_is_missing, "output 0 in step 3" },
                   { 65, 1, 1, sine, "65 inputs" } };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ct_var x = leaf(tensor0(device, 1)), in[65], y = x;
+        ct_var x = leaf(tensor0(device, 1)), in[65], y[CT_MAX_OUTPUTS] = { x };
         for (int k = 0; k < 65; k++) in[k] = x;
-        assert_status(ct_scan(in, wrong[i].n, &y, wrong[i].m, wrong[i].steps, wrong[i].f, NULL), CT_EINVAL,
+        assert_status(ct_scan(in, wrong[i].n, y, wrong[i].m, wrong[i].steps, wrong[i].f, NULL), CT_EINVAL,
                       ct_tape_message(tape));
         if (wrong[i].message) assert_non_null(strstr(ct_tape_message(tape), wrong[i].message));
         ct_tape_reset(tape);

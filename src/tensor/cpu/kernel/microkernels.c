@@ -10,7 +10,7 @@ static void substitute(const void *c_, int64_t rs, int64_t cs, int64_t n, bool u
                        int64_t cols)
 {
     const T *c = c_;
-    T inverse[CT__TILE], diagonal[CT__TILE], part[CT__TILE][L], *x = x_, *divisor = NULL;
+    T inverse[CT__TILE], diagonal[CT__TILE], part[CT__TILE * L], *x = x_, *divisor = NULL;
     for (int64_t i = 0; i < n; i++) {
         diagonal[i] = unit ? 1 : c[i * (rs + cs)];
         inverse[i] = 1 / diagonal[i];
@@ -44,10 +44,10 @@ static void substitute(const void *c_, int64_t rs, int64_t cs, int64_t n, bool u
     }
     if (!cols) return;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < L; j++) part[i][j] = j < cols ? x[i * ldx + j] : 0;
-    ROWS(1, part[0], L);
+        for (int64_t j = 0; j < L; j++) part[i * L + j] = j < cols ? x[i * ldx + j] : 0;
+    ROWS(1, part, L);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < cols; j++) x[i * ldx + j] = part[i][j];
+        for (int64_t j = 0; j < cols; j++) x[i * ldx + j] = part[i * L + j];
 #undef ROWS
 }
 
