@@ -19,7 +19,7 @@ static void place(const ct_outputs *o, int64_t j, int64_t m, const double *V, do
 static ct_status predict_each(ct_outputs *o, const ct_tensor *Xs, bool noisy, int64_t m, double *mean,
                               double *C)
 {
-    double *V = ct__gp_alloc(o->device, (uint64_t)(m * m + m), sizeof *V), *one = V + m * m;
+    double *V = ct__gp_alloc(o->device, (uint64_t)(m * m + m), sizeof *V), *one = V ? V + m * m : NULL;
     ct_status s = V ? CT_OK : CT_ENOMEM;
     for (int64_t j = 0; j < o->p && !s; j++) {
         const ct__prediction r = { .gp = ct_outputs_model(o, j),
