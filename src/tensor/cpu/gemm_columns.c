@@ -133,7 +133,7 @@ CT__VECTORS static void store(const ct__microkernels *f32, float (*sum)[SQUARE],
     _Alignas(LINE) uint32_t row[STRIP][LANES];
     const __mmask32 upper = 0xaaaaaaaa;
     for (int p = 0; p < LANES; p++) {
-        const float *first = sum[0] + 2 * p * STRIP, *second = first + STRIP;
+        const float *first = (const float *)sum + 2 * p * STRIP, *second = first + STRIP;
         const __m512i two = _mm512_load_si512(d[p]), low = _mm512_slli_epi32(two, 16),
                       high = _mm512_maskz_mov_epi16(upper, two),
                       x = upper_halves(_mm512_add_ps(_mm512_load_ps(first), (__m512)low)),
