@@ -136,7 +136,7 @@ static void flagged(void **unused)
     for (int kind = 0; kind < 6; kind++) {
         double a[12], c[12], got[12];
         for (int i = 0; i < 12; i++)
-            a[i] = i > 5 ? uniform() : kind == 4 ? zero[i] : kind == 5 ? 0 : twice[i];
+            a[i] = i > 5 ? uniform() : kind == 4 ? zero[i] : kind == 5 ? 0 : twice[i], c[i] = uniform();
         ct_tensor *t = ct_from(device, CT_F64, ct_shape3(2, 3, 2), a),
                   *of_C = ct_from(device, CT_F64, ct_shape3(2, 3, 2), c);
         ct_var A = ct_leaf(tape, t), C = ct_constant(tape, of_C), U, Vt, s = ct_svd(A, &U, &Vt), dot;
