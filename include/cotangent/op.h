@@ -51,8 +51,8 @@ typedef struct ct_op {
     /* The forward rule: sets the outputs' tangents with ct_give_out_dot. NULL: the engine transposes vjp,
      * which takes some three times as long. ct_jvp_linear and ct_jvp_multilinear are such rules. */
     void (*jvp)(ct_rule *g);
-    /* Whether jvp takes T tangents at a time: each has dimensions (T, 1, ..., 1) before its own, one more in
-     * all than any input or output. Otherwise it is called T times. */
+    /* Whether jvp takes T tangents at a time: (T, 1, ..., 1, own dimensions), one dimension more than the
+     * input that has the most. It gives them with T first. Otherwise it is called T times. */
     bool jvp_stacked;
     /* With a map for single elements the tape keeps them in its nodes, if they lie in host memory. It calls
      * neither shape nor forward, and vjp only in a recorded sweep. */

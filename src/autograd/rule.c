@@ -30,12 +30,12 @@ void ct__make_bar(ct__sweep *s, uint32_t i)
 
 ct_var ct__bar_of(ct__sweep *s, uint32_t index)
 {
-    const ct_tensor *value = s->tape->node[index].value;
+    const ct_var v = ct__handle(s->tape, index);
     const bool arrived = ct__has_bar(s, index);
     if (arrived && s->record) return ct__handle(s->tape, ct__slot_of(s, index)->var - 1);
     if (arrived) ct__settle_bar(s, index);
     ct_tensor *bar = arrived ? ct_retain(ct__slot_of(s, index)->bar)
-                             : ct_zeros(s->tape->device, value->view.dtype, ct_tensor_shape(value));
+                             : ct_zeros(s->tape->device, ct_var_dtype(v), ct_var_shape(v));
     return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
 }
 
