@@ -88,6 +88,7 @@ ct_shape ct__shape_of_view(ct_call *c) { return ct_arg_shape(c, 0); }
 
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
 {
+    if (batch_of.ndim < 2) return ct_shape0(); /* of a view that could not be made */
     batch_of.dim[batch_of.ndim - 2] = rows;
     batch_of.dim[batch_of.ndim - 1] = cols;
     return batch_of;
