@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE 1
 #define main        ctgp_main
+int ctgp_main(int argc, char **argv);
 #include "../../src/ctgp/main.c"
 #undef main
 

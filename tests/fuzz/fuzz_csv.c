@@ -1,6 +1,7 @@
 /* libFuzzer: any bytes as CSV. The first three bytes choose delimiter, header, decimal sign and what columns
  * are; a table that comes out must be consistent, and a refusal must say why, in one line. */
 #include <cotangent/gp/csv.h>
+#include <cotangent/gp/number.h>
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* libFuzzer: bytes as the names of a table's columns and levels and of the model's file. The model is fitted
  * and drawn by ctgp's own commands and the real gnuplot, in every kind of picture: one number, one time, one
  * category, and several inputs. A model that is fitted must be drawn, and the picture must be XML. */
-#include "../../src/ctgp/ctgp.h"
+#include "../../src/ctgp/commands.h"
+#include "../../src/ctgp/context.h"
 
 #include <expat.h>
 #include <string.h>
