@@ -29,15 +29,13 @@ double *model_targets(ctgp *c, ct_gp *gp)
 typedef struct known {
     int64_t n, d;
     double *x, *y;   /* (n, d), [n] */
-    double *largest; /* the largest magnitude of each input and of the target, [d + 1] */
+    double *largest; /* the largest magnitude of the target and of each input, [d + 1] */
     double eps;      /* of the model's numbers */
-    int64_t *cols;   /* the inputs' columns in a table, the target's, and that of the noise or -1, [d + 2] */
+    int64_t *cols;   /* the columns of frame_model, [d + 2] */
 } known;
 
-static double value_of(const known *m, int64_t i, int64_t j)
-{
-    return j < m->d ? m->x[i * m->d + j] : m->y[i];
-}
+/* The target, and then the inputs. */
+static double value_of(const known *m, int64_t i, int64_t j) { return j ? m->x[i * m->d + j - 1] : m->y[i]; }
 
 /* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
  * error of y. */
@@ -53,7 +51,7 @@ static known known_make(ctgp *c, ct_gp *gp)
                       .cols = take(c, d + 2, sizeof *m.cols, "columns") };
     for (int64_t j = 0; j <= d; j++)
         for (int64_t i = 0; i < m.n; i++) m.largest[j] = fmax(m.largest[j], fabs(value_of(&m, i, j)));
-    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[d] *= fmax(1, fabs(log(m.largest[d])) / 16);
+    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[0] *= fmax(1, fabs(log(m.largest[0])) / 16);
     return m;
 }
 
@@ -142,8 +140,8 @@ fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
     if (target < 0) return fates;
     const char *noise = noise_column(noise_of(gp));
     const known m = known_make(c, gp);
-    for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
-    m.cols[m.d] = target;
+    m.cols[0] = target;
+    for (int64_t j = 0; j < m.d; j++) m.cols[j + 1] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
     m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
     mark_learned(c, f, &m, fates);
     mark_held(f, &m, ct_gp_get_options(gp).rows_of_table, fates);

@@ -14,11 +14,11 @@
 frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols)
 {
     const int64_t d = ct_gp_dims(gp[0]);
-    const char **names = take(c, d + 1 + p, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
-    ct_column *columns = take(c, d + 1 + p, sizeof *columns, "columns");
-    int64_t n = d;
-    for (int64_t j = 0; j < d; j++) columns[j] = *ct_gp_input(gp[0], j);
-    for (int64_t j = 0; j < p; j++) columns[n++] = *ct_gp_output(gp[j]);
+    const char **names = take(c, p + d + 1, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
+    ct_column *columns = take(c, p + d + 1, sizeof *columns, "columns");
+    int64_t n = p + d;
+    for (int64_t j = 0; j < p; j++) columns[j] = *ct_gp_output(gp[j]);
+    for (int64_t j = 0; j < d; j++) columns[p + j] = *ct_gp_input(gp[0], j);
     if (noise) columns[n++] = *ct_gp_get_options(gp[0]).noise_column;
     if (noise) columns[n - 1].name = noise;
     for (int64_t j = 0; j < n; j++) names[j] = columns[j].name;
@@ -28,9 +28,8 @@ frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols
     const frame f = frame_parse(c, t, &as_model, names, n);
     if (!t->noted) frame_print_notes(&f);
     t->noted = true;
-    for (int64_t j = 0; j < d; j++) cols[j] = frame_column(c, &f, names[j]);
-    for (int64_t j = 0; j < p; j++) cols[target_place(d, j)] = ct_table_find(f.table, names[d + j]);
-    cols[d + 1] = noise ? ct_table_find(f.table, noise) : -1;
+    for (int64_t j = 0; j <= p + d; j++) cols[j] = j < n ? ct_table_find(f.table, names[j]) : -1;
+    for (int64_t j = 0; j < d; j++) frame_column(c, &f, names[p + j]);
     return f;
 }
 
@@ -50,14 +49,12 @@ ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t co
 ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise)
 {
     const int64_t d = ct_gp_dims(gp);
-    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
+    int64_t *cols = take(c, d + 2, sizeof *cols, "columns"), *inputs = cols + 1, *of_noise = inputs + d;
     *f = frame_model(c, &gp, 1, t, cols);
-    const int64_t of_noise = cols[d + 1];
-    cols[d] = of_noise;
-    frame_complete(c, f, cols, noise && of_noise >= 0 ? d + 1 : d);
+    frame_complete(c, f, inputs, noise && *of_noise >= 0 ? d + 1 : d);
     if (f->n_rows == 0) fail(c, CODE_DATA, "%s: no row has a value in every input column", f->path);
-    if (noise) *noise = frame_take_noise(c, f, gp, of_noise, false);
-    return frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
+    if (noise) *noise = frame_take_noise(c, f, gp, *of_noise, false);
+    return frame_tensor(c, f, inputs, d, ct_gp_dtype(gp));
 }
 
 /* Rows that are predicted at a time. */
