@@ -18,7 +18,8 @@ static uint32_t push_again(const ct_rule *g, const ct_var *in)
         flags[k] = node[k].flags & ~(unsigned)(NODE_KEEP | NODE_NUMBER);
     }
     if (g->tape->status) return UINT32_MAX;
-    return ct__push_call(g->tape, &call, in, value, flags);
+    for (int k = 0; k < call.n_out; k++) ct_retain(value[k]);
+    return ct__push_call(g->tape, &call, 0, in, value, flags);
 }
 
 ct_var ct__near(ct_rule *g, int i)
