@@ -1,5 +1,6 @@
 /* Applies an op: checks the inputs, asks for the shape, computes, and records. */
 #include "internal.h"
+#include "push.h"
 #include "trace.h"
 
 #include <stdio.h>

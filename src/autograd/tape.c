@@ -132,34 +132,6 @@ ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const cha
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
-uint32_t ct__push_call(ct_tape *tape, const ct_node *call, size_t attr_size, const ct_var *in,
-                       ct_tensor *const *value, const unsigned *flags)
-{
-    const void *attr = call->attr;
-    const uint32_t first = tape->n;
-    uint32_t *index = call->n_in ? ct__arena(tape, (size_t)call->n_in * sizeof *index) : NULL;
-    bool ok = index || !call->n_in;
-    for (int i = 0; index && i < call->n_in; i++) index[i] = in[i].index;
-    if (attr && attr_size && ok) {
-        void *copy = ct__arena(tape, attr_size);
-        attr = copy ? memcpy(copy, attr, attr_size) : NULL;
-        ok = copy;
-    }
-    for (int k = 0; k < call->n_out; k++) {
-        const uint32_t at = ok ? ct__push(tape, call->op, value[k], flags[k]) : UINT32_MAX;
-        if (!ok) ct_release(value[k]);
-        ok = at != UINT32_MAX;
-        if (!ok) continue;
-        ct_node *node = &tape->node[at];
-        node->in = index;
-        node->attr = attr;
-        node->n_in = call->n_in;
-        node->n_out = call->n_out;
-        node->part = (uint8_t)k;
-    }
-    return ok ? first : UINT32_MAX;
-}
-
 ct_tensor *ct__number_tensor(ct_tape *tape, double number, int ndim)
 {
     const ct_shape shape = ct__ones(ndim);

@@ -3,6 +3,7 @@
  * tangent:     ẏ = (∂f/∂x) ẋ, likewise */
 #include "support.h"
 
+#include "autograd/push.h"
 #include "autograd/rule.h"
 #include "jvp/jvp.h"
 

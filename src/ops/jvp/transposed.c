@@ -4,6 +4,7 @@
  * in all. [Townsend 2017, "A new trick for calculating Jacobian vector products"] */
 #include "jvp.h"
 
+#include "autograd/push.h"
 #include "autograd/rule.h"
 
 /* Pushes the call of g once more, with the same values, for the inputs in[]. Its own inputs may lie far down
