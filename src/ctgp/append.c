@@ -27,9 +27,8 @@ static new_rows read_rows(ctgp *c, const model_file *m, source *t)
 {
     ct_gp *const *gp = m->gp;
     const int64_t d = ct_gp_dims(gp[0]), p = m->n;
-    int64_t *targets = take(c, p + d + 1, sizeof *targets, "columns"), *inputs = targets + p;
-    new_rows r = { .data = frame_model(c, gp, p, t, targets) };
-    const int64_t of_noise = inputs[d];
+    new_rows r = { .data = frame_model(c, gp, p, t) };
+    const int64_t *targets = r.data.cols, *inputs = targets + p, of_noise = inputs[d];
     for (int64_t j = 0; j < p; j++) frame_column(c, &r.data, ct_gp_output(gp[j])->name);
     frame_complete(c, &r.data, inputs, of_noise < 0 ? d : d + 1);
     frame_keep(c, &r.data, targets, p, ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED ? p : 1);

@@ -9,6 +9,7 @@ typedef struct frame {
     const char *path;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
+    const int64_t *cols;   /* of a model: see frame_model */
 } frame;
 
 /* Parses a table; `t` is not needed afterwards. Text is an error in the columns `only` [n] and a missing
