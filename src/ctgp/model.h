@@ -6,8 +6,8 @@
 #include "frame.h"
 #include "source.h"
 
-/* Parses a table by the columns of models of p outputs. The frame's cols are the targets, the d inputs and the
- * noise, [p + d + 1], -1 for a target or a noise that is not there. */
+/* Parses a table by the columns of models of p outputs. The frame's cols are the targets, the d inputs and
+ * the noise, [p + d + 1], -1 for a target or a noise that is not there. */
 frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t);
 /* The inputs of the rows of a table, at least one, that are complete. Unless `noise` is NULL, *noise is the
  * noise of these rows. */

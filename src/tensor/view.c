@@ -1,4 +1,4 @@
-/* Views: other shapes and strides of the same storage, without a copy; by value, and as tensors. */
+/* Views by value: other shapes and strides of the same storage, without a copy. */
 #include "internal.h"
 
 /* -- making ---------------------------------------------------------------------------------------------- */
@@ -217,38 +217,3 @@ int64_t ct_view_count(ct_view v) { return v.storage ? ct__count(&v) : 0; }
 bool ct_view_is_contiguous(ct_view v) { return v.storage && ct__is_contiguous(&v); }
 
 int64_t ct_view_dim(ct_view v, int dim) { return v.storage ? ct__dim(&v, dim) : 0; }
-
-/* -- views, with a reference to the storage -------------------------------------------------------------- */
-
-ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape)
-{
-    return ct__share(ct_view_reshape(ct_view_of(t), shape));
-}
-
-ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order)
-{
-    return ct__share(ct_view_permute(ct_view_of(t), order));
-}
-
-ct_tensor *ct_tensor_transpose(const ct_tensor *t) { return ct__share(ct_view_transpose(ct_view_of(t))); }
-ct_tensor *ct_tensor_diagonal(const ct_tensor *t) { return ct__share(ct_view_diagonal(ct_view_of(t))); }
-
-ct_tensor *ct_tensor_slice(const ct_tensor *t, int dim, int64_t start, int64_t stop, int64_t step)
-{
-    return ct__share(ct_view_slice(ct_view_of(t), dim, start, stop, step));
-}
-
-ct_tensor *ct_tensor_squeeze(const ct_tensor *t, int dim)
-{
-    return ct__share(ct_view_squeeze(ct_view_of(t), dim));
-}
-
-ct_tensor *ct_tensor_unsqueeze(const ct_tensor *t, int dim)
-{
-    return ct__share(ct_view_unsqueeze(ct_view_of(t), dim));
-}
-
-ct_tensor *ct_tensor_broadcast(const ct_tensor *t, ct_shape shape)
-{
-    return ct__share(ct_view_broadcast(ct_view_of(t), shape));
-}
