@@ -7,6 +7,7 @@
 #include <cotangent/gradcheck.h>
 #include <cotangent/io.h>
 #include <cotangent/maps.h>
+#include <cotangent/matrices.h>
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
 #include <cotangent/profiles.h>

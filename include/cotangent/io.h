@@ -13,9 +13,9 @@ CT_BEGIN_DECLS
 
 /* -- NumPy's .npy ---------------------------------------------------------------------------------------- */
 
-/* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 ->
- * f32, f2 -> f16, i8 -> i64; narrower integers and bool become i64. NULL with CT_EIO, or with CT_EFORMAT and
- * the place in the message. */
+/* Reads a .npy file or a pipe with one (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order).
+ * f8 -> f64, f4 -> f32, f2 -> f16, i8 -> i64; narrower integers and bool become i64. NULL with CT_EIO, or
+ * with CT_EFORMAT and the place in the message. */
 CT_API ct_tensor *ct_npy_load(ct_device *device, const char *path);
 
 /* Writes format 1.0 in C order, atomically. NumPy has no bf16, so that is CT_EDTYPE: a cast to f32 is

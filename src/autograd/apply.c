@@ -1,5 +1,6 @@
 /* Applies an op: checks the inputs, asks for the shape, computes, and records. */
 #include "internal.h"
+#include "push.h"
 #include "trace.h"
 
 #include <stdio.h>
@@ -49,35 +50,18 @@ static bool take_inputs(ct_call *c)
  * their inputs are not recorded. */
 static ct_var record(ct_call *c, size_t attr_size)
 {
-    ct_tape *tape = c->tape;
-    uint32_t *index = NULL;
-    bool noted = c->recorded || tape->backward_of < 0, ok = true;
-    const void *attr = noted ? c->attr : NULL;
-    if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
-    if (attr && attr_size && ok) {
-        void *copy = ct__arena(tape, attr_size);
-        attr = copy ? memcpy(copy, attr, attr_size) : NULL;
-        ok = copy != NULL;
-    }
-    for (int i = 0; index && i < c->n_in; i++) index[i] = c->in[i].index;
-    uint32_t first = tape->n;
+    const bool noted = c->recorded || c->tape->backward_of < 0;
+    const ct_node call = { .op = c->op,
+                           .attr = noted ? c->attr : NULL,
+                           .n_in = (uint8_t)(noted ? c->n_in : 0),
+                           .n_out = (uint8_t)c->n_out };
+    unsigned flags[CT_MAX_OUTPUTS];
     for (int k = 0; k < c->n_out; k++) {
-        bool flows = c->recorded && c->dtype[k] != CT_I64;
-        unsigned flags = k >= c->results ? NODE_RULE : flows ? NODE_NEEDS_GRAD : 0;
-        uint32_t at = ok ? ct__push(tape, c->op, c->out[k], flags) : UINT32_MAX;
-        if (!ok) ct_release(c->out[k]);
-        if (at == UINT32_MAX) {
-            ok = false;
-            continue;
-        }
-        ct_node *node = &tape->node[at];
-        node->in = index;
-        node->n_in = (uint8_t)(noted ? c->n_in : 0);
-        node->attr = attr;
-        node->part = (uint8_t)k;
-        node->n_out = (uint8_t)c->n_out;
+        const bool flows = c->recorded && c->dtype[k] != CT_I64;
+        flags[k] = k >= c->results ? NODE_RULE : flows ? NODE_NEEDS_GRAD : 0;
     }
-    return ok ? ct__handle(tape, first) : ct__poisoned(tape);
+    const uint32_t first = ct__push_call(c->tape, &call, attr_size, c->in, c->out, flags);
+    return first == UINT32_MAX ? ct__poisoned(c->tape) : ct__handle(c->tape, first);
 }
 
 /* The part of a message after the prefix "op #3 name(2x3): "; NULL if it has no such prefix. */

@@ -139,10 +139,6 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
 /* Appends a node that no op computed; returns its handle. Takes the value over. A NULL value fails the tape
  * with the device's message and `what`. */
 ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
-/* Appends the outputs of a call that is described by `call` (op, attr, n_in, n_out), with these inputs; the
- * tape shares the values. The index of output 0; UINT32_MAX if memory is exhausted. */
-uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_tensor *const *value,
-                       const unsigned *flags);
 /* Whether the node's value is a number of which no tensor has been made. */
 static inline bool ct__is_number(const ct_node *node)
 {

@@ -132,21 +132,6 @@ ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const cha
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
-uint32_t ct__push_call(ct_tape *tape, const ct_node *call, const ct_var *in, ct_tensor *const *value,
-                       const unsigned *flags)
-{
-    uint32_t *index = ct__arena(tape, (size_t)call->n_in * sizeof *index), first = tape->n;
-    for (int i = 0; index && i < call->n_in; i++) index[i] = in[i].index;
-    for (int k = 0; k < call->n_out; k++) {
-        const uint32_t at = index ? ct__push(tape, call->op, ct_retain(value[k]), flags[k]) : UINT32_MAX;
-        if (at == UINT32_MAX) return UINT32_MAX;
-        ct_node *node = &tape->node[at];
-        node->in = index, node->attr = call->attr;
-        node->n_in = call->n_in, node->n_out = call->n_out, node->part = (uint8_t)k;
-    }
-    return first;
-}
-
 ct_tensor *ct__number_tensor(ct_tape *tape, double number, int ndim)
 {
     const ct_shape shape = ct__ones(ndim);

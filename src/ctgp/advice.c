@@ -17,7 +17,6 @@ enum { MOST_ROWS = 5000 };
 typedef struct adviser {
     FILE *to;
     ct_gp *gp;
-    const ct_gp_numerics *numerics;
     bool any;
 } adviser;
 
@@ -213,9 +212,8 @@ static bool is_quiet(const ct_gp *gp)
     return kind == CT_NOISE_NONE;
 }
 
-static void advise_on_matrix(adviser *a)
+static void advise_on_matrix(adviser *a, const ct_gp_numerics *q)
 {
-    const ct_gp_numerics *q = a->numerics;
     const char *remedy = more_noise(a->gp), * or = remedy ? ", or " : "";
     const bool quiet = is_quiet(a->gp), narrow = ct_gp_dtype(a->gp) == CT_F32;
     if (!remedy) remedy = "";
@@ -234,8 +232,8 @@ static void advise_on_matrix(adviser *a)
 
 void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics)
 {
-    adviser a = { .to = w->to, .gp = gp, .numerics = numerics };
-    advise_on_matrix(&a);
+    adviser a = { .to = w->to, .gp = gp };
+    advise_on_matrix(&a, numerics);
     advise_on_bounds(&a);
     advise_on_columns(&a, take(w->c, ct_gp_dims(gp), sizeof(int64_t), "columns"));
 }

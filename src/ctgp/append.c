@@ -27,22 +27,15 @@ static new_rows read_rows(ctgp *c, const model_file *m, source *t)
 {
     ct_gp *const *gp = m->gp;
     const int64_t d = ct_gp_dims(gp[0]), p = m->n;
-    int64_t *cols = take(c, d + 1 + p, sizeof *cols, "columns"), *targets = cols + d + 1;
-    new_rows r = { .data = frame_model(c, gp, p, t, cols) };
-    const int64_t of_noise = cols[d + 1];
-    for (int64_t j = 0; j < p; j++) targets[j] = frame_column(c, &r.data, ct_gp_output(gp[j])->name);
-    cols[d] = of_noise < 0 ? targets[0] : of_noise;
-    const int64_t inputs = of_noise < 0 ? d : d + 1;
-    frame_complete(c, &r.data, cols, inputs);
-    frame_keep_any(c, &r.data, targets, p);
-    const bool all = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED;
-    for (int64_t j = 0; j < p; j++) {
-        if (all) frame_keep_any(c, &r.data, &targets[j], 1);
-        check_target(c, &r.data, targets[j], ct_gp_transform(gp[j]).kind);
-    }
+    new_rows r = { .data = frame_model(c, gp, p, t) };
+    const int64_t *targets = r.data.cols, *inputs = targets + p, of_noise = inputs[d];
+    for (int64_t j = 0; j < p; j++) frame_column(c, &r.data, ct_gp_output(gp[j])->name);
+    frame_complete(c, &r.data, inputs, of_noise < 0 ? d : d + 1);
+    frame_keep(c, &r.data, targets, p, ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_SHARED ? p : 1);
+    for (int64_t j = 0; j < p; j++) check_target(c, &r.data, targets[j], ct_gp_transform(gp[j]).kind);
     if (r.data.n_rows == 0)
         fail(c, CODE_DATA, "%s: no row has a value in every column that the model uses", r.data.path);
-    r.X = frame_tensor(c, &r.data, cols, d, ct_gp_dtype(gp[0]));
+    r.X = frame_tensor(c, &r.data, inputs, d, ct_gp_dtype(gp[0]));
     r.Y = frame_tensor(c, &r.data, targets, p, CT_F64);
     r.noise = frame_take_noise(c, &r.data, gp[0], of_noise, true);
     return r;

@@ -110,7 +110,7 @@ picks frame_pick(ctgp *c, const frame *f, const char *text)
 /* -- their texts ----------------------------------------------------------------------------------------- */
 
 /* A column without a name stays so where its place gives it the same name again, as "c0" of the first. */
-void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to)
+void keep_texts(ctgp *c, const frame *f, const char *list, sheet *to)
 {
     const picks p = frame_pick(c, f, list);
     for (int64_t j = 0; j < p.n; j++) {

@@ -33,6 +33,6 @@ picks frame_pick(ctgp *c, const frame *f, const char *text);
 
 /* Adds the columns that such a list names, as they are written in every row; none for NULL. The table was
  * read with ct_csv_options.texts. */
-void frame_keep(ctgp *c, const frame *f, const char *list, sheet *to);
+void keep_texts(ctgp *c, const frame *f, const char *list, sheet *to);
 
 #endif

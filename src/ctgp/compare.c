@@ -22,7 +22,6 @@
 /* A model, and its losses in n rows. */
 typedef struct side {
     model_file m;
-    ct_gp *gp;
     int64_t n;
     row_loss *loss;
 } side;
@@ -42,8 +41,8 @@ typedef struct verdict {
 /* The losses in all rows of a table. */
 static void losses_in_table(ctgp *c, side *s, const char *path)
 {
-    const prediction *p = prediction_make(c, &s->gp, 1, path);
-    frame_column(c, &p->data, ct_gp_output(s->gp)->name);
+    const prediction *p = prediction_make(c, s->m.gp, 1, path);
+    frame_column(c, &p->data, ct_gp_output(s->m.gp[0])->name);
     const row_loss *chosen = prediction_losses(c, p);
     s->n = ct_table_rows(p->data.table);
     s->loss = take(c, s->n, sizeof *s->loss, "rows");
@@ -54,17 +53,17 @@ static void losses_in_table(ctgp *c, side *s, const char *path)
 /* The losses in the rows that the model has learned, each predicted from all others. */
 static void losses_left_out(ctgp *c, side *s)
 {
-    const left_out l = left_out_make(c, s->gp, NULL);
+    const left_out l = left_out_make(c, s->m.gp[0], NULL);
     s->n = l.n;
     s->loss = l.loss;
 }
 
 /* Whether both models have learned the same targets, in the same order. */
-static bool have_same_targets(ctgp *c, const side *a, const side *b)
+static bool have_same_targets(ctgp *c, ct_gp *a, ct_gp *b)
 {
-    const int64_t n = ct_gp_points(a->gp);
-    if (n != ct_gp_points(b->gp)) return false;
-    const double *x = model_targets(c, a->gp), *y = model_targets(c, b->gp);
+    const int64_t n = ct_gp_points(a);
+    if (n != ct_gp_points(b)) return false;
+    const double *x = model_targets(c, a), *y = model_targets(c, b);
     double largest = 0, apart = 0;
     for (int64_t i = 0; i < n; i++) {
         largest = fmax(largest, fabs(x[i]));
@@ -144,12 +143,13 @@ static void write_verdict(writer *w, const verdict *v, const char *const names[2
 static void compare(ctgp *c, side s[2], const char *table)
 {
     const char *names[] = { s[0].m.path, s[1].m.path };
-    const char *x = ct_gp_output(s[0].gp)->name, *y = ct_gp_output(s[1].gp)->name;
+    ct_gp *a = s[0].m.gp[0], *b = s[1].m.gp[0];
+    const char *x = ct_gp_output(a)->name, *y = ct_gp_output(b)->name;
     writer w = result_begin(c, stdout);
     if (strcmp(x, y) != 0)
         fail(c, CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", names[0], x, names[1],
              y);
-    if (!table && !have_same_targets(c, &s[0], &s[1]))
+    if (!table && !have_same_targets(c, a, b))
         fail(c, CODE_DATA,
              "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
              "give a table to compare them on, ctgp compare A B DATA.csv",
@@ -166,12 +166,6 @@ static void compare(ctgp *c, side s[2], const char *table)
     write_verdict(&w, &v, names, !table);
     result_end(&w);
     for (int k = 0; k < 2 && !table; k++) note_joint(&s[k].m);
-}
-
-static side open_side(ctgp *c, const char *path)
-{
-    const model_file m = model_open(c, path, true);
-    return (side){ .m = m, .gp = m.gp[0] };
 }
 
 void run_compare(ctgp *c, int argc, char **argv)
@@ -193,6 +187,6 @@ void run_compare(ctgp *c, int argc, char **argv)
         fail(c, CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
              is_standard(files[2]) ? "standard input" : files[2]);
     side s[2];
-    for (int k = 0; k < 2; k++) s[k] = open_side(c, files[k]);
+    for (int k = 0; k < 2; k++) s[k] = (side){ .m = model_open(c, files[k], true) };
     compare(c, s, files[2]);
 }

@@ -3,36 +3,14 @@
 
 #include <string.h>
 
-#include "failure.h"
-
-typedef struct sign {
-    const char *name, sign;
-} sign;
-
-/* The sign that `text` names or is, or 0. */
-static char find_sign(const char *text, const sign *signs, int n)
+ct_csv_options csv_options(dialect d)
 {
-    for (int i = 0; i < n; i++)
-        if (!strcmp(text, signs[i].name) || (text[0] == signs[i].sign && !text[1])) return signs[i].sign;
-    return 0;
-}
-
-ct_csv_options parse_dialect(ctgp *c, const dialect *d)
-{
-    static const sign separators[] = { { "comma", ',' },  { "semicolon", ';' }, { "tab", '\t' },
-                                       { "blanks", ' ' }, { "bar", '|' },       { "colon", ':' } };
-    static const sign decimals[] = { { "point", '.' }, { "comma", ',' } };
-    const ct_csv_options how = { .delimiter = d->separator ? find_sign(d->separator, separators, 6) : 0,
-                                 .decimal = d->decimal ? find_sign(d->decimal, decimals, 2) : 0,
-                                 .header = d->header < 0 ? 0
-                                           : d->header   ? -1
-                                                         : 1,
-                                 .unseen = d->unseen == 1 };
-    if (d->separator && !how.delimiter)
-        fail(c, CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
-             d->separator);
-    if (d->decimal && !how.decimal) fail(c, CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
-    return how;
+    return (ct_csv_options){ .delimiter = d.separator < 0 ? 0 : SEPARATORS[d.separator],
+                             .decimal = d.decimal < 0 ? 0 : DECIMALS[d.decimal],
+                             .header = d.header < 0 ? 0
+                                       : d.header   ? -1
+                                                    : 1,
+                             .unseen = d.unseen == 1 };
 }
 
 /* Words of the library's messages, and the option that helps. */

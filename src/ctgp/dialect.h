@@ -5,11 +5,15 @@
 #include "ctgp.h"
 
 typedef struct dialect {
-    const char *separator, *decimal;
-    int header, unseen; /* the indices of yes and no, error and prior; -1 unless given */
+    int separator, decimal; /* indices in SEPARATORS and DECIMALS; here and below -1 unless given */
+    int header, unseen;     /* the indices of yes and no, error and prior */
 } dialect;
 
-ct_csv_options parse_dialect(ctgp *c, const dialect *d);
+/* The signs that separate columns and decimals, in the order of their names in the table of options. */
+#define SEPARATORS ",;\t |:"
+#define DECIMALS   ".,"
+
+ct_csv_options csv_options(dialect d);
 /* The option that a message of the library asks for, to end its sentence: " with --separator"; "" for other
  * messages. */
 const char *dialect_remedy(const char *message);

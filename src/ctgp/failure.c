@@ -81,6 +81,12 @@ _Noreturn void fail_device(ctgp *c)
     fail_message(c, status ? code_of(status) : CODE_MEMORY, status ? ct_message(c->device) : "out of memory");
 }
 
+bool is_known(ctgp *c, ct_status status)
+{
+    if (status == CT_ENOMEM) fail_device(c);
+    return !status;
+}
+
 void check(ctgp *c, ct_status status)
 {
     if (status) fail_device(c);

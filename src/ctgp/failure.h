@@ -18,6 +18,8 @@ int code_of(ct_status status);
 ct_status status_of(int result);
 /* Fails with the message and the code of the device's last failure, never CODE_OK. */
 _Noreturn void fail_device(ctgp *c);
+/* Whether a step of the device that may fail did not. No memory fails the command. */
+bool is_known(ctgp *c, ct_status status);
 /* Fails if the device did. */
 void check(ctgp *c, ct_status status);
 

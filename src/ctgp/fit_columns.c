@@ -7,7 +7,6 @@
 #include "columns.h"
 #include "context.h"
 #include "failure.h"
-#include "model.h"
 #include "text.h"
 
 static bool is_target(const settings *s, const frame *f, const char *name)
@@ -29,7 +28,7 @@ static void add_feature(ctgp *c, const settings *s, learned *t, int64_t col)
 
 /* The features in the order of --features, or all columns but that of the noise. An unnamed first column that
  * counts the rows is a feature only if there is no other. */
-static void list_features(ctgp *c, const settings *s, learned *t, int64_t noise)
+static void list_features(ctgp *c, const settings *s, learned *t)
 {
     const frame *f = &t->f;
     const char *first = ct_table_name(f->table, 0);
@@ -42,7 +41,8 @@ static void list_features(ctgp *c, const settings *s, learned *t, int64_t noise)
         const bool exact = s->features && features.exact[i];
         const char *name = ct_table_name(f->table, col);
         if (is_target(s, f, name) && exact) fail(c, CODE_USAGE, "--features names the target '%s'", name);
-        if (!is_target(s, f, name) && (col != noise || exact) && !frame_has_name(f, drop.cols, drop.n, name))
+        if (!is_target(s, f, name) && (col != t->noise || exact) &&
+            !frame_has_name(f, drop.cols, drop.n, name))
             add_feature(c, s, t, col);
     }
     if (counts && t->d)
@@ -82,17 +82,16 @@ static void find_targets(ctgp *c, settings *s, const frame *f)
 /* The columns of a table's header that a fit learns. */
 static learned choose_columns(ctgp *c, settings *s, const frame *f)
 {
-    learned t = { .f = *f, .cols = take(c, 2 * ct_table_cols(f->table) + 2, sizeof *t.cols, "columns") };
+    learned t = { .f = *f, .cols = take(c, ct_table_cols(f->table), sizeof *t.cols, "columns") };
     const char *noise_name = noise_column(s->noise);
     find_targets(c, s, f);
-    const int64_t noise = noise_name ? frame_column(c, f, noise_name) : -1;
+    t.noise = noise_name ? frame_column(c, f, noise_name) : -1;
+    t.targets = s->targets;
     if (noise_name && is_target(s, f, noise_name))
         fail(c, CODE_USAGE, "%s names the target '%s'",
              s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", noise_name);
-    list_features(c, s, &t, noise);
+    list_features(c, s, &t);
     if (!t.d) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
-    t.cols[t.d + 1] = noise;
-    for (int64_t j = 0; j < s->n_targets; j++) t.cols[target_place(t.d, j)] = s->targets[j];
     return t;
 }
 
@@ -120,9 +119,10 @@ static frame read_values(ctgp *c, const settings *s, const source *text, const l
     const int64_t most = 3 * ct_table_cols(header) + 2;
     ct_column *asked = take(c, most, sizeof *asked, "columns");
     const char **wanted = take(c, most, sizeof *wanted, "columns"), *noise = noise_column(s->noise);
-    for (int64_t j = 0; j <= t->d + s->n_targets; j++)
-        if (t->cols[j] >= 0) wanted[n_names++] = ct_table_name(header, t->cols[j]);
     for (int64_t j = 0; j < s->n_targets; j++) asked[n++].name = ct_table_name(header, s->targets[j]);
+    for (; n_names < n; n_names++) wanted[n_names] = asked[n_names].name;
+    for (int64_t j = 0; j < t->d; j++) wanted[n_names++] = ct_table_name(header, t->cols[j]);
+    if (noise) wanted[n_names++] = noise;
     if (noise && s->gp.noise != CT_NOISE_BY_LEVEL) asked[n++].name = noise;
     ask(c, s, &t->f, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
     ask(c, s, &t->f, "--time", s->time, CT_COLUMN_TIME, asked, &n);
@@ -160,7 +160,6 @@ static void drop_names(ctgp *c, const settings *s, learned *t)
         else
             cols[kept++] = cols[j];
     }
-    for (int64_t j = 0; j <= s->n_targets; j++) cols[kept + j] = cols[t->d + j]; /* the targets, the noise */
     t->d = kept;
     if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }

@@ -9,7 +9,9 @@
 /* A table, and its columns that a fit learns. */
 typedef struct learned {
     frame f;
-    int64_t d, *cols; /* d features, the target, the column of the noise or -1, and further targets */
+    int64_t d, *cols;       /* the features, [d] */
+    int64_t noise;          /* the column of the noise, or -1 */
+    const int64_t *targets; /* from the first that is learned */
 } learned;
 
 /* Finds the settings' targets and reads the table. The settings' model gets its inputs. */

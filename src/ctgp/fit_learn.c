@@ -12,17 +12,17 @@ static void fit_rows(ctgp *c, const settings *s, fit_output *l, ct_kernel *kerne
                      const ct_gp_choose_options *how)
 {
     const frame *f = &l->t.f;
-    const int64_t *cols = l->t.cols, d = l->t.d;
-    ct_tensor *X = frame_tensor(c, f, cols, d, s->dtype);
+    const int64_t noise = l->t.noise;
+    ct_tensor *X = frame_tensor(c, f, l->t.cols, l->t.d, s->dtype);
     /* A transform sees f64: f32 would make 1 of a share of 1 - 1e-8. */
-    ct_tensor *y = frame_tensor(c, f, &cols[d], 1, s->gp.transform ? CT_F64 : s->dtype);
+    ct_tensor *y = frame_tensor(c, f, l->t.targets, 1, s->gp.transform ? CT_F64 : s->dtype);
     ct_column of_noise;
-    if (noise_column(s->noise)) {
-        of_noise = *ct_table_column(f->table, cols[d + 1]);
+    if (noise >= 0) {
+        of_noise = *ct_table_column(f->table, noise);
         of_noise.name = s->noise.name;
         model->noise_column = &of_noise;
         *(s->gp.noise == CT_NOISE_BY_LEVEL ? &model->noise_levels : &model->noise_variances) =
-            frame_noise(c, f, cols[d + 1], s->noise, NULL);
+            frame_noise(c, f, noise, s->noise, NULL);
     }
     fit_check_held(c, s, &l->t, &l->h);
     l->gp = train(c, s, X, y, kernel, model, how, &l->choice);
@@ -31,7 +31,7 @@ static void fit_rows(ctgp *c, const settings *s, fit_output *l, ct_kernel *kerne
 
 fit_output fit_learn(ctgp *c, const settings *s, const learned *t)
 {
-    const ct_column output = *ct_table_column(t->f.table, t->cols[t->d]);
+    const ct_column output = *ct_table_column(t->f.table, t->targets[0]);
     ct_gp_options model = s->gp;
     ct_gp_choose_options how = { .fit = s->fit };
     fit_output l = { .t = *t };

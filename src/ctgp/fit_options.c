@@ -2,7 +2,6 @@
 #include "fit_options.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,11 +121,8 @@ static const char *name_model(ctgp *c, const char *path)
         fail(c, CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
              is_standard(path) ? "standard input" : path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    const size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base),
-                 size = stem + sizeof ".ctgp";
-    char *name = take(c, (int64_t)size, 1, "letters of a name");
-    snprintf(name, size, "%.*s.ctgp", (int)stem, base);
-    return name;
+    const size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+    return text_of(c, "%.*s.ctgp", (int)stem, base);
 }
 
 static void set_model(ctgp *c, settings *s)

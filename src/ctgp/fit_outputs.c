@@ -10,7 +10,6 @@
 #include "fit_report.h"
 #include "fit_rows.h"
 #include "many.h"
-#include "model.h"
 #include "names.h"
 #include "open.h"
 #include "parameters.h"
@@ -19,26 +18,16 @@
 #include "text.h"
 #include "train.h"
 
-/* The columns with target j in the place of the first. */
-static learned columns_of(ctgp *c, const settings *s, const learned *t, int64_t j)
-{
-    const int64_t n = t->d + 1 + s->n_targets;
-    learned one = *t;
-    one.cols = memcpy(take(c, n, sizeof *one.cols, "columns"), t->cols, (size_t)n * sizeof *one.cols);
-    one.cols[t->d] = t->cols[target_place(t->d, j)];
-    return one;
-}
-
 /* -- the report ------------------------------------------------------------------------------------------ */
 
 /* Scores and describes output j, which a fit has learned, alone or with the others. */
 static void report_output(ctgp *c, writer *w, const settings *s, ct_outputs *o, int64_t j, fit_output one)
 {
     const owned *before = c->owned;
-    one.t = columns_of(c, s, &one.t, j);
+    one.t.targets = &s->targets[j];
     one.gp = ct_outputs_model(o, j);
     if (!one.gp) fail_device(c);
-    frame_keep_any(c, &one.t.f, &one.t.cols[one.t.d], 1); /* a joint output learns no others */
+    frame_keep(c, &one.t.f, one.t.targets, 1, 1); /* a joint output learns no others */
     WRITE(w, field_text("%s:\n", ct_gp_output(one.gp)->name));
     fit_report(w, s, &one);
     give_back(c, before);
@@ -71,7 +60,8 @@ static ct_outputs *learn_each(ctgp *c, const settings *s, const learned *t, fit_
     const int64_t p = s->n_targets;
     ct_gp **models = take(c, p, sizeof *models, "models");
     for (int64_t j = 0; j < p; j++) {
-        const learned one = columns_of(c, s, t, j);
+        learned one = *t;
+        one.targets = &s->targets[j];
         if (s->progress != PROGRESS_NONE) note("%s", ct_table_name(t->f.table, s->targets[j]));
         l[j] = fit_learn(c, s, &one);
         models[j] = l[j].gp;
@@ -108,19 +98,15 @@ static ct_outputs *learn_all(ctgp *c, const settings *s, const learned *t, fit_o
     const bool joint = s->outputs == CT_OUTPUTS_COREGIONALISED;
     const int64_t p = s->n_targets, d = t->d;
     ct_outputs_options how = { .kind = s->outputs, .model = s->gp, .rank = (int)s->rank };
-    int64_t *targets = take(c, p, sizeof *targets, "outputs");
     ct_column *columns = take(c, p, sizeof *columns, "outputs");
     ct_fit_options search = s->fit;
     l->t = *t;
     l->t.f.rows = NULL;
-    for (int64_t j = 0; j < p; j++) {
-        targets[j] = t->cols[target_place(d, j)];
-        columns[j] = *ct_table_column(t->f.table, targets[j]);
-    }
+    for (int64_t j = 0; j < p; j++) columns[j] = *ct_table_column(t->f.table, t->targets[j]);
     how.outputs = columns;
     how.model.rows_of_table = fit_choose_rows(c, s, &l->t, p, joint, &l->h);
     ct_tensor *X = frame_tensor(c, &l->t.f, t->cols, d, s->dtype);
-    ct_tensor *Y = frame_tensor(c, &l->t.f, targets, p, s->dtype);
+    ct_tensor *Y = frame_tensor(c, &l->t.f, t->targets, p, s->dtype);
     ct_kernel *kernel = s->kernel ? kernel_of(c, s, d, joint) : usual_kernel(c, s->gp.inputs, d, joint);
     if (s->kernel && !s->restarts_given) season_restarts(kernel, &search);
     return train_outputs(c, s, X, Y, kernel, &how, &search, &l->choice);

@@ -2,13 +2,11 @@
 #include "fit_rows.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "columns.h"
 #include "context.h"
 #include "failure.h"
 #include "fit_test.h"
-#include "model.h"
 #include "numbers.h"
 #include "target.h"
 
@@ -38,14 +36,9 @@ static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
 /* Chooses the rows with a value in all columns; with `missing` one of the targets is enough. */
 static void complete(ctgp *c, learned *t, int64_t targets, bool missing)
 {
-    const int64_t d = t->d, noise = t->cols[d + 1];
-    const int64_t others = noise < 0 ? d : d + 1;
-    int64_t *wanted = take(c, others + targets, sizeof *wanted, "columns"), *of = wanted + others;
-    memcpy(wanted, t->cols, (size_t)d * sizeof *wanted);
-    if (noise >= 0) wanted[d] = noise;
-    for (int64_t j = 0; j < targets; j++) of[j] = t->cols[target_place(d, j)];
-    frame_complete(c, &t->f, wanted, missing ? others : others + targets);
-    if (missing) frame_keep_any(c, &t->f, of, targets);
+    frame_complete(c, &t->f, t->cols, t->d);
+    if (t->noise >= 0) frame_keep(c, &t->f, &t->noise, 1, 1);
+    frame_keep(c, &t->f, t->targets, targets, missing ? 1 : targets);
 }
 
 /* Refuses a feature without any value. */
@@ -63,20 +56,20 @@ static void check_features(ctgp *c, learned *t)
 int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets, bool missing, frame *h)
 {
     frame *f = &t->f;
-    const int64_t d = t->d, *cols = t->cols;
+    const int64_t d = t->d, *cols = t->cols, *of = t->targets;
     check_features(c, t);
     complete(c, t, targets, missing);
     frame_print_missing(f, "%lld of %lld rows are left out: a value is missing");
-    check_target(c, f, cols[d], s->gp.transform);
+    check_target(c, f, of[0], s->gp.transform);
     const int64_t all = f->n_rows;
     fit_hold_rows(c, s, f, h);
     const long long kept = f->n_rows;
     if (kept < 2)
         fail(c, CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
              kept == 1 ? "" : "s");
-    for (int64_t j = 0; j < targets; j++) check_values(c, f, cols[target_place(d, j)], true);
+    for (int64_t j = 0; j < targets; j++) check_values(c, f, of[j], true);
     for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
     if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
-    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) hint_transform(c, f, cols[d]);
+    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) hint_transform(c, f, of[0]);
     return kept < all ? all : 0;
 }

@@ -55,17 +55,15 @@ void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h)
 
 void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h)
 {
-    const int64_t noise = t->cols[t->d + 1];
-    if (h->n_rows && noise >= 0) check_noise(c, h, &t->f, noise, s->noise);
+    if (h->n_rows && t->noise >= 0) check_noise(c, h, &t->f, t->noise, s->noise);
 }
 
 score fit_score(ctgp *c, const learned *t, const frame *h, ct_gp *gp)
 {
-    const int64_t d = t->d, of_noise = t->cols[d + 1];
     if (!h->n_rows) return (score){ 0 };
-    prediction p = { .data = *h, .target = t->cols[d] };
-    ct_tensor *X = frame_tensor(c, &p.data, t->cols, d, ct_gp_dtype(gp));
-    ct_tensor *noise = of_noise < 0 ? NULL : frame_noise(c, &p.data, of_noise, noise_of(gp), gp);
+    prediction p = { .data = *h, .target = t->targets[0] };
+    ct_tensor *X = frame_tensor(c, &p.data, t->cols, t->d, ct_gp_dtype(gp));
+    ct_tensor *noise = t->noise < 0 ? NULL : frame_noise(c, &p.data, t->noise, noise_of(gp), gp);
     prediction_fill(c, &p, gp, X, noise);
     return prediction_score(c, &p);
 }

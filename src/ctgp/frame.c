@@ -78,20 +78,19 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
         if (count_values(c, f, i, cols, n) == n) f->rows[f->n_rows++] = i;
 }
 
-void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n)
+void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least)
 {
     int64_t kept = 0, *rows = take(c, f->n_rows, sizeof *rows, "rows");
     for (int64_t k = 0; k < f->n_rows; k++)
-        if (count_values(c, f, f->rows[k], cols, n)) rows[kept++] = f->rows[k];
+        if (count_values(c, f, f->rows[k], cols, n) >= least) rows[kept++] = f->rows[k];
     f->rows = rows;
     f->n_rows = kept;
 }
 
 void frame_print_missing(const frame *f, const char *text)
 {
-    long long all = ct_table_rows(f->table);
-    if (f->n_rows == all) return;
-    note(text, all - f->n_rows, all);
+    const long long all = ct_table_rows(f->table);
+    if (f->n_rows < all) note(text, all - f->n_rows, all);
 }
 
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n)

@@ -9,6 +9,7 @@ typedef struct frame {
     const char *path;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
+    const int64_t *cols;   /* of a model: see frame_model */
 } frame;
 
 /* Parses a table; `t` is not needed afterwards. Text is an error in the columns `only` [n] and a missing
@@ -24,8 +25,9 @@ _Noreturn void fail_cell(ctgp *c, const frame *f, int64_t row, int64_t col, cons
 bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_DATA where a value is infinite. */
 void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
-/* Keeps those of the chosen rows that have a value in any of `cols`. CODE_DATA where one is infinite. */
-void frame_keep_any(ctgp *c, frame *f, const int64_t *cols, int64_t n);
+/* Keeps those of the chosen rows that have a value in `least` of `cols`, or more. CODE_DATA where one is
+ * infinite. */
+void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least);
 /* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
 void frame_print_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */

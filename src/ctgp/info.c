@@ -27,8 +27,7 @@ static void describe(writer *w, ct_gp *gp, bool factor, const request *r, source
 {
     const owned *before = w->c->owned;
     const uint64_t seed = (uint64_t)r->seed;
-    frame table;
-    if (text) table = frame_learned(w->c, gp, text);
+    const frame table = text ? frame_learned(w->c, gp, text) : (frame){ 0 };
     write_info(w, gp, factor, text ? &table : NULL, r->sensitive ? &seed : NULL);
     give_back(w->c, before);
 }

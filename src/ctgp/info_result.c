@@ -118,9 +118,7 @@ static void write_near(writer *w, const ct_gp_numerics *q)
 static void write_numerics(writer *w, ct_gp *gp)
 {
     ct_gp_numerics q;
-    const ct_status status = ct_gp_inspect(gp, &q);
-    if (status == CT_ENOMEM) fail_device(w->c);
-    if (status) {
+    if (!is_known(w->c, ct_gp_inspect(gp, &q))) {
         WRITE(w, field_shown("numerics", "numerics     %s\n", NAN, ct_message(w->c->device)));
         return;
     }

@@ -7,7 +7,6 @@
 #include "context.h"
 #include "failure.h"
 #include "model.h"
-#include "noise.h"
 #include "numbers.h"
 
 double *model_inputs(ctgp *c, ct_gp *gp)
@@ -29,15 +28,12 @@ double *model_targets(ctgp *c, ct_gp *gp)
 typedef struct known {
     int64_t n, d;
     double *x, *y;   /* (n, d), [n] */
-    double *largest; /* the largest magnitude of each input and of the target, [d + 1] */
+    double *largest; /* the largest magnitude of the target and of each input, [d + 1] */
     double eps;      /* of the model's numbers */
-    int64_t *cols;   /* the inputs' columns in a table, the target's, and that of the noise or -1, [d + 2] */
 } known;
 
-static double value_of(const known *m, int64_t i, int64_t j)
-{
-    return j < m->d ? m->x[i * m->d + j] : m->y[i];
-}
+/* The target, and then the inputs. */
+static double value_of(const known *m, int64_t i, int64_t j) { return j ? m->x[i * m->d + j - 1] : m->y[i]; }
 
 /* After a log the target's largest magnitude counts as larger, as exp turns the rounding of z into a relative
  * error of y. */
@@ -49,11 +45,10 @@ static known known_make(ctgp *c, ct_gp *gp)
                       .x = model_inputs(c, gp),
                       .y = model_targets(c, gp),
                       .eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                      .largest = take(c, d + 1, sizeof *m.largest, "columns"),
-                      .cols = take(c, d + 2, sizeof *m.cols, "columns") };
+                      .largest = take(c, d + 1, sizeof *m.largest, "columns") };
     for (int64_t j = 0; j <= d; j++)
         for (int64_t i = 0; i < m.n; i++) m.largest[j] = fmax(m.largest[j], fabs(value_of(&m, i, j)));
-    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[d] *= fmax(1, fabs(log(m.largest[d])) / 16);
+    if (ct_gp_transform(gp).kind == CT_TRANSFORM_LOG) m.largest[0] *= fmax(1, fabs(log(m.largest[0])) / 16);
     return m;
 }
 
@@ -61,7 +56,7 @@ static known known_make(ctgp *c, ct_gp *gp)
 static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 {
     for (int64_t j = 0; j <= m->d; j++) {
-        const double there = ct_table_at(f->table, f->rows[k], m->cols[j]);
+        const double there = ct_table_at(f->table, f->rows[k], f->cols[j]);
         if (!(fabs(there - value_of(m, i, j)) <= 64 * m->eps * m->largest[j])) return false;
     }
     return true;
@@ -72,9 +67,9 @@ static bool is_row(const known *m, const frame *f, int64_t k, int64_t i)
 frame frame_learned(ctgp *c, ct_gp *gp, source *t)
 {
     const known m = known_make(c, gp);
-    frame f = frame_model(c, &gp, 1, t, m.cols);
+    frame f = frame_model(c, &gp, 1, t);
     frame_column(c, &f, ct_gp_output(gp)->name);
-    frame_complete(c, &f, m.cols, m.d + 1);
+    frame_complete(c, &f, f.cols, m.d + 1);
     int64_t found = 0;
     for (int64_t k = 0; k < f.n_rows && found < m.n; k++)
         if (is_row(&m, &f, k, found)) f.rows[found++] = f.rows[k];
@@ -98,7 +93,7 @@ static keyed *sum_rows(ctgp *c, const known *m, const frame *f, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         rows[i].index = i;
         for (int64_t j = 0; j <= m->d; j++) {
-            const double value = f ? ct_table_at(f->table, f->rows[i], m->cols[j]) : value_of(m, i, j);
+            const double value = f ? ct_table_at(f->table, f->rows[i], f->cols[j]) : value_of(m, i, j);
             const double weight = 0.5 + fmod((double)(j + 1) * (sqrt(5) - 1) / 2, 1);
             if (m->largest[j] > 0) rows[i].key += weight * (value / m->largest[j]);
         }
@@ -123,11 +118,11 @@ static void mark_learned(ctgp *c, const frame *f, const known *m, fate *fates)
 /* The fit had the first `all` complete rows. */
 static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
 {
-    const int64_t n_cols = m->cols[m->d + 1] < 0 ? m->d + 1 : m->d + 2;
+    const int64_t n_cols = f->cols[m->d + 1] < 0 ? m->d + 1 : m->d + 2;
     int64_t complete = 0, learned = 0, end = 0;
     for (; end < f->n_rows && complete < all; end++) {
         bool whole = true;
-        for (int64_t j = 0; j < n_cols; j++) whole &= !isnan(ct_table_at(f->table, f->rows[end], m->cols[j]));
+        for (int64_t j = 0; j < n_cols; j++) whole &= !isnan(ct_table_at(f->table, f->rows[end], f->cols[j]));
         complete += whole;
         learned += fates[end] == ROW_LEARNED;
     }
@@ -138,13 +133,8 @@ static void mark_held(const frame *f, const known *m, int64_t all, fate *fates)
 fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp)
 {
     fate *fates = take(c, f->n_rows, sizeof *fates, "rows"); /* ROW_UNSEEN */
-    const int64_t target = ct_table_find(f->table, ct_gp_output(gp)->name);
-    if (target < 0) return fates;
-    const char *noise = noise_column(noise_of(gp));
+    if (f->cols[0] < 0) return fates;
     const known m = known_make(c, gp);
-    for (int64_t j = 0; j < m.d; j++) m.cols[j] = ct_table_find(f->table, ct_gp_input(gp, j)->name);
-    m.cols[m.d] = target;
-    m.cols[m.d + 1] = noise ? ct_table_find(f->table, noise) : -1;
     mark_learned(c, f, &m, fates);
     mark_held(f, &m, ct_gp_get_options(gp).rows_of_table, fates);
     return fates;

@@ -19,9 +19,9 @@ typedef enum fate {
     ROW_LEARNED,
 } fate;
 
-/* What the fit did with each chosen row. A row is learned if it agrees with one of the model, in any order.
- * Another row is held back if it is among the first rows_of_table complete ones, and most of the model's rows
- * are there. */
+/* What the fit did with each chosen row of frame_model's. A row is learned if it agrees with one of the
+ * model, in any order. Another row is held back if it is among the first rows_of_table complete ones, and
+ * most of the model's rows are there. */
 fate *frame_fates(ctgp *c, const frame *f, ct_gp *gp);
 
 #endif

@@ -100,9 +100,8 @@ static void write_loo(writer *w, const left_out *l, const char *target, int64_t 
 static void leave_out(ctgp *c, writer *w, const request *r, ct_gp *gp, bool only, source *table)
 {
     const owned *before = c->owned;
-    frame data = { 0 };
+    const frame data = table ? frame_learned(c, gp, table) : (frame){ 0 };
     int64_t folds;
-    if (table) data = frame_learned(c, gp, table);
     const int64_t *fold = choose_folds(c, r, gp, &data, &folds);
     const left_out l = left_out_make(c, gp, fold);
     if (r->out) write_rows(c, r->out, table ? &data : NULL, &l);

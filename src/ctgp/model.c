@@ -11,26 +11,27 @@
 #include "target.h"
 #include "text.h"
 
-frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols)
+frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t)
 {
     const int64_t d = ct_gp_dims(gp[0]);
-    const char **names = take(c, d + 1 + p, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
-    ct_column *columns = take(c, d + 1 + p, sizeof *columns, "columns");
-    int64_t n = d;
-    for (int64_t j = 0; j < d; j++) columns[j] = *ct_gp_input(gp[0], j);
-    for (int64_t j = 0; j < p; j++) columns[n++] = *ct_gp_output(gp[j]);
+    int64_t *cols = take(c, p + d + 1, sizeof *cols, "columns");
+    const char **names = take(c, p + d + 1, sizeof *names, "columns"), *noise = noise_column(noise_of(gp[0]));
+    ct_column *columns = take(c, p + d + 1, sizeof *columns, "columns");
+    int64_t n = p + d;
+    for (int64_t j = 0; j < p; j++) columns[j] = *ct_gp_output(gp[j]);
+    for (int64_t j = 0; j < d; j++) columns[p + j] = *ct_gp_input(gp[0], j);
     if (noise) columns[n++] = *ct_gp_get_options(gp[0]).noise_column;
     if (noise) columns[n - 1].name = noise;
     for (int64_t j = 0; j < n; j++) names[j] = columns[j].name;
     ct_csv_options as_model = c->table;
     as_model.columns = columns;
     as_model.n_columns = n;
-    const frame f = frame_parse(c, t, &as_model, names, n);
+    frame f = frame_parse(c, t, &as_model, names, n);
     if (!t->noted) frame_print_notes(&f);
     t->noted = true;
-    for (int64_t j = 0; j < d; j++) cols[j] = frame_column(c, &f, names[j]);
-    for (int64_t j = 0; j < p; j++) cols[target_place(d, j)] = ct_table_find(f.table, names[d + j]);
-    cols[d + 1] = noise ? ct_table_find(f.table, noise) : -1;
+    for (int64_t j = 0; j <= p + d; j++) cols[j] = j < n ? ct_table_find(f.table, names[j]) : -1;
+    for (int64_t j = 0; j < d; j++) frame_column(c, &f, names[p + j]);
+    f.cols = cols;
     return f;
 }
 
@@ -50,14 +51,12 @@ ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t co
 ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise)
 {
     const int64_t d = ct_gp_dims(gp);
-    int64_t *cols = take(c, d + 2, sizeof *cols, "columns");
-    *f = frame_model(c, &gp, 1, t, cols);
-    const int64_t of_noise = cols[d + 1];
-    cols[d] = of_noise;
-    frame_complete(c, f, cols, noise && of_noise >= 0 ? d + 1 : d);
+    *f = frame_model(c, &gp, 1, t);
+    const int64_t *inputs = f->cols + 1, of_noise = inputs[d];
+    frame_complete(c, f, inputs, noise && of_noise >= 0 ? d + 1 : d);
     if (f->n_rows == 0) fail(c, CODE_DATA, "%s: no row has a value in every input column", f->path);
     if (noise) *noise = frame_take_noise(c, f, gp, of_noise, false);
-    return frame_tensor(c, f, cols, d, ct_gp_dtype(gp));
+    return frame_tensor(c, f, inputs, d, ct_gp_dtype(gp));
 }
 
 /* Rows that are predicted at a time. */
@@ -136,7 +135,7 @@ static prediction predict_table(ctgp *c, ct_gp *gp, source *t)
 {
     prediction p = { 0 };
     ct_tensor *noise, *X = frame_inputs(c, &p.data, gp, t, &noise);
-    p.target = ct_table_find(p.data.table, ct_gp_output(gp)->name);
+    p.target = p.data.cols[0];
     if (p.target >= 0) check_target(c, &p.data, p.target, ct_gp_transform(gp).kind);
     prediction_fill(c, &p, gp, X, noise);
     return p;

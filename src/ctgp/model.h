@@ -6,15 +6,9 @@
 #include "frame.h"
 #include "source.h"
 
-/* Columns of a table: inputs 0 to d - 1, the target, the noise, and further targets. This is the place of
- * target j.
- */
-static inline int64_t target_place(int64_t d, int64_t j) { return j ? d + 1 + j : d; }
-
-/* Parses a table by the columns of models of p outputs, [d + 1 + p], -1 for a target or a noise that is not
- * there.
- */
-frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t, int64_t *cols);
+/* Parses a table by the columns of models of p outputs. The frame's cols are the targets, the d inputs and
+ * the noise, [p + d + 1], -1 for a target or a noise that is not there. */
+frame frame_model(ctgp *c, ct_gp *const *gp, int64_t p, source *t);
 /* The inputs of the rows of a table, at least one, that are complete. Unless `noise` is NULL, *noise is the
  * noise of these rows. */
 ct_tensor *frame_inputs(ctgp *c, frame *f, ct_gp *gp, source *t, ct_tensor **noise);

@@ -32,8 +32,11 @@ static void list_options(ctgp *c, line *l, dialect *d)
     } shared[] = {
         { OF_TABLES,
           { "--separator", "SIGN", "comma, semicolon, tab, blanks, bar or colon; found unless given",
-            .text = &d->separator } },
-        { OF_TABLES, { "--decimal", "SIGN", "point or comma; found unless given", .text = &d->decimal } },
+            .choice = &d->separator, .choices = "comma semicolon tab blanks bar colon",
+            .signs = SEPARATORS } },
+        { OF_TABLES,
+          { "--decimal", "SIGN", "point or comma; found unless given", .choice = &d->decimal,
+            .choices = "point comma", .signs = DECIMALS } },
         { OF_TABLES,
           { "--header", "yes|no", "whether the first row holds names; found unless given",
             .choice = &d->header, .choices = "yes no" } },
@@ -100,6 +103,8 @@ static long parse_whole(ctgp *c, const option *o, const char *text)
 /* Without a choice of that name, the message lists them: "a, b or c". */
 static int parse_choice(ctgp *c, const option *o, const char *text)
 {
+    const char *sign = o->signs && text[0] && !text[1] ? strchr(o->signs, text[0]) : NULL;
+    if (sign) return (int)(sign - o->signs);
     char list[128] = "";
     int i = 0;
     for (const char *word = o->choices, *end; *word; word = end + (*end != 0), i++) {
@@ -163,7 +168,7 @@ static void take_file(ctgp *c, line *l, const char *word)
 void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char *files[MOST_FILES])
 {
     char text[128];
-    dialect d = { .header = -1, .unseen = -1 };
+    dialect d = { .separator = -1, .decimal = -1, .header = -1, .unseen = -1 };
     line l = { .of = of, .files = files };
     bool only_files = false;
     list_options(c, &l, &d);
@@ -186,7 +191,7 @@ void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const ch
         fail(c, CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", of->name,
              arguments_of(of, text), of->name);
     for (int i = 0; i < l.n; i++) store(c, &l.option[i], l.given[i]);
-    c->table = parse_dialect(c, &d);
+    c->table = csv_options(d);
     for (int i = 0; i < l.n; i++)
         for (int k = of->inputs_from; k < l.n_files && l.option[i].output; k++)
             keep_apart(c, l.option[i].name, l.given[i], of->files[k], files[k]);

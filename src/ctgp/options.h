@@ -17,6 +17,7 @@ typedef struct option {
     int *choice;   /* the index of one of the words of `choices` */
     long least, most;
     const char *choices;  /* with blanks between */
+    const char *signs;    /* each stands for the choice at its place, too; may be NULL */
     bool output;          /* a text is the path of a file to write, which must be no input */
     const char *required; /* the message where the option is not given */
 } option;

@@ -12,9 +12,7 @@ void write_outliers(writer *w, ct_gp *gp, const frame *f, const char *heading)
 {
     left_out l;
     const char *where = f ? "line" : "row", *place = f ? "line %.0f" : "row %.0f";
-    const ct_status known = left_out_read(w->c, &l, gp, NULL);
-    if (known == CT_ENOMEM) fail_device(w->c);
-    if (known) {
+    if (!is_known(w->c, left_out_read(w->c, &l, gp, NULL))) {
         WRITE(w, field_word("outliers", NULL, NULL));
         return;
     }

@@ -49,13 +49,11 @@ static void write_label(ctgp *c, FILE *script, char which, int most, const char 
 
 /* -- numbers -- */
 
-/* Prints the number in the fewest digits that read back as it. */
-static void print_number(char *text, size_t size, double value)
+/* "1e+09" if three digits read back as the number, else all digits that it takes. */
+static const char *base_text(ctgp *c, double value)
 {
-    int digits = 1;
-    do snprintf(text, size, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && digits++ < 17);
-    if (digits > 3) snprintf(text, size, "%.*g", digits > 15 ? digits : 15, value);
+    const char *text = text_of(c, "%.3g", value);
+    return strtod(text, NULL) == value ? text : number_text(c, value);
 }
 
 /* The roundest number on the axis or before it: a multiple of the largest power of ten possible. */
@@ -86,14 +84,12 @@ void write_axis(ctgp *c, FILE *script, char which, const axis *a, int most, cons
     fprintf(script, "set %crange [0:1]\nset %ctics %s(", which, which, which == 'x' ? "norotate " : "");
     for (double i = ceil(from / step); i * step <= to; i++, comma = ", ")
         fprintf(script, "%s'%.6g' %.17g", comma, i * step + 0.0, (i * step - from) / length); /* no "-0" */
-    char number[32] = "";
-    if (base != 0) print_number(number, sizeof number, fabs(base));
     write_label(c, script, which, most, name,
                 text_of(c, "%s%s%s",
                         base == 0  ? ""
                         : base > 0 ? " - "
                                    : " + ",
-                        number, suffix));
+                        base == 0 ? "" : base_text(c, fabs(base)), suffix));
 }
 
 /* -- times, in days since 1970 -- */

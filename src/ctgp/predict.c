@@ -107,7 +107,7 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
                        const char *out)
 {
     sheet to = { .rows = ct_table_rows(p->data.table) };
-    frame_keep(c, &p->data, keep, &to);
+    keep_texts(c, &p->data, keep, &to);
     for (int64_t j = 0; j < m->n; j++) {
         const char *prefix = m->n > 1 ? text_of(c, "%s_", ct_gp_output(m->gp[j])->name) : "";
         add_output(c, &to, &p[j], prefix, b);

@@ -47,9 +47,7 @@ void write_trend(writer *w, ct_gp *gp)
 {
     double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
     int64_t n = ct_gp_functions(gp);
-    const ct_status s = n ? ct_gp_coefficients(gp, value, error) : CT_OK;
-    if (s == CT_ENOMEM) fail_device(w->c);
-    if (s) n = 0; /* without a factor */
+    if (n && !is_known(w->c, ct_gp_coefficients(gp, value, error))) n = 0; /* without a factor */
     WRITE(w,
           field_begin("coefficients", '{',
                       n ? "coefficients of the mean, integrated out, and their standard errors:\n" : NULL));

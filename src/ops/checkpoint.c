@@ -3,6 +3,7 @@
  * tangent:     ẏ = (∂f/∂x) ẋ, likewise */
 #include "support.h"
 
+#include "autograd/push.h"
 #include "autograd/rule.h"
 #include "jvp/jvp.h"
 
@@ -107,12 +108,11 @@ static void keep(ct_tape *tape, const attr *a, const ct_var *in, int n, ct_var *
         flags[k] = flows && ct_grad_enabled(tape) && ct_var_dtype(out[k]) != CT_I64 ? NODE_NEEDS_GRAD : 0;
     }
     ct__truncate(tape, before, mark);
-    attr *kept = tape->status ? NULL : ct__arena(tape, sizeof *kept);
-    ct_node node = { .op = &checkpoint, .attr = kept, .n_in = (uint8_t)n, .n_out = (uint8_t)m };
-    if (kept) *kept = *a;
-    const uint32_t first = kept ? ct__push_call(tape, &node, in, value, flags) : UINT32_MAX;
+    const ct_node node = { .op = &checkpoint, .attr = a, .n_in = (uint8_t)n, .n_out = (uint8_t)m };
+    const bool failed = tape->status;
+    const uint32_t first = failed ? UINT32_MAX : ct__push_call(tape, &node, sizeof *a, in, value, flags);
     for (int k = 0; k < m; k++) {
-        ct_release(value[k]);
+        if (failed) ct_release(value[k]);
         out[k] = first == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, first + (uint32_t)k);
     }
 }

@@ -232,6 +232,8 @@ bool ct__complete_shape(ct_shape *shape, int64_t count);
 bool ct__broadcast(ct_view *v, const ct_shape *shape);
 /* t after CT_OK; otherwise NULL, and t is released. */
 ct_tensor *ct__tensor_if(ct_status s, ct_tensor *t);
+/* A new reference to t if it is contiguous, else a contiguous copy. */
+ct_tensor *ct__dense_of(const ct_tensor *t);
 /* ct_copy between views of tensors. */
 ct_status ct__copy(const ct_view *src, const ct_view *dst);
 /* The number that an element in host memory holds. */

@@ -15,8 +15,7 @@ static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
     return CT_OK;
 }
 
-/* A new reference to t if it is contiguous, else a contiguous copy. */
-static ct_tensor *dense_of(const ct_tensor *t)
+ct_tensor *ct__dense_of(const ct_tensor *t)
 {
     return ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
 }
@@ -27,7 +26,7 @@ ct_status ct_read(const ct_tensor *t, void *data, size_t bytes)
     if (s || !bytes) return s;
     ct_device *dev = t->view.storage->device;
     if (!ct__may_wait(dev, "ct_read")) return dev->last_status;
-    ct_tensor *dense = dense_of(t);
+    ct_tensor *dense = ct__dense_of(t);
     s = dense ? dev->backend->download(dev, data, dense->view.data, bytes) : dev->last_status;
     ct_release(dense);
     return s;
@@ -133,7 +132,7 @@ ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
     ct_device *from = t->view.storage->device;
     if (from == to) return ct_tensor_clone(t);
     if (!ct__may_wait(from, "ct_tensor_to")) return NULL;
-    ct_tensor *dense = dense_of(t), *out = dense ? ct_empty(to, t->view.dtype, ct_tensor_shape(t)) : NULL;
+    ct_tensor *dense = ct__dense_of(t), *out = dense ? ct_empty(to, t->view.dtype, ct_tensor_shape(t)) : NULL;
     const size_t bytes = (size_t)ct_tensor_count(t) * ct__size(t->view.dtype);
     ct_status s = CT_OK;
     if (out && bytes)

@@ -85,10 +85,12 @@ static ct_var output(ct_var first, int o) { return o == 0 ? first : ct_output(fi
 
 /* -- evaluations ----------------------------------------------------------------------------------------- */
 
-/* Resets the tape and applies the op at x: leaves in v[0..n), output 0 returned. */
-static bool apply(ct__check *k, const double *x, bool leaves, ct_var *v, ct_var *y)
+/* Resets the tape and applies the op at x: the leaves in leaf[0..n_leaves), constants where leaf is NULL,
+ * and output 0 in y. */
+static bool apply(ct__check *k, const double *x, ct_var *leaf, ct_var *y)
 {
     if (k->status != CT_OK) return false;
+    ct_var v[CT_MAX_INPUTS];
     ct_tape_reset(k->tape);
     for (int i = 0; i < k->n; i++) {
         if (x && k->floating[i]) {
@@ -97,7 +99,8 @@ static bool apply(ct__check *k, const double *x, bool leaves, ct_var *v, ct_var 
             k->in[i] = tensor_of(k, x + k->offset[i], k->shape[i], dtype);
             if (!k->in[i]) return false;
         }
-        v[i] = leaves && k->floating[i] ? ct_leaf(k->tape, k->in[i]) : ct_constant(k->tape, k->in[i]);
+        v[i] = leaf && k->floating[i] ? ct_leaf(k->tape, k->in[i]) : ct_constant(k->tape, k->in[i]);
+        if (leaf && k->floating[i]) *leaf++ = v[i];
     }
     *y = ct_apply_on(k->tape, k->op, v, k->n, k->attr, k->attr_size);
     return true;
@@ -117,8 +120,8 @@ static bool read_value(ct__check *k, ct_var v, double *out)
 
 bool ct__check_evaluate(ct__check *k, const double *x, double *y)
 {
-    ct_var v[CT_MAX_INPUTS], first;
-    if (!apply(k, x, false, v, &first) || !tape_fine(k)) return false;
+    ct_var first;
+    if (!apply(k, x, NULL, &first) || !tape_fine(k)) return false;
     for (int o = 0; o < k->n_out; o++) {
         if (!read_value(k, output(first, o), y + k->out_offset[o])) return false;
     }
@@ -151,16 +154,10 @@ static bool add_up(ct__check *k, const ct_var *bar, double *sum)
     return true;
 }
 
-static void pick_leaves(const ct__check *k, const ct_var *v, ct_var *leaf)
-{
-    for (int j = 0; j < k->n_leaves; j++) leaf[j] = v[k->leaf[j]];
-}
-
 bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *bar)
 {
-    ct_var v[CT_MAX_INPUTS], leaf[CT_MAX_INPUTS], x_bar[CT_MAX_INPUTS], first;
-    if (!apply(k, x, true, v, &first)) return false;
-    pick_leaves(k, v, leaf);
+    ct_var leaf[CT_MAX_INPUTS], x_bar[CT_MAX_INPUTS], first;
+    if (!apply(k, x, leaf, &first)) return false;
     memset(bar, 0, (size_t)k->N * sizeof *bar);
     for (int o = 0; o < k->n_out; o++) {
         ct_var y = output(first, o);
@@ -174,14 +171,14 @@ bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *
 
 bool ct__check_forward(ct__check *k, const double *x, const double *d, double *y_dot)
 {
-    ct_var v[CT_MAX_INPUTS], first;
-    if (!apply(k, x, true, v, &first) || !tape_fine(k)) return false;
+    ct_var leaf[CT_MAX_INPUTS], first;
+    if (!apply(k, x, leaf, &first) || !tape_fine(k)) return false;
     ct__sweep s = { .tape = k->tape, .hi = k->tape->n - 1, .targeted = true };
     if (!ct__sweep_open(&s)) return tape_fine(k);
     for (int j = 0; j < k->n_leaves; j++) {
         const int i = k->leaf[j];
         ct_var dot = leaf_of(k, d + k->offset[i], k->shape[i], ct_tensor_dtype(k->in[i]));
-        if (ct__node(dot)) ct__arrive(&s, v[i].index, dot);
+        if (ct__node(dot)) ct__arrive(&s, leaf[j].index, dot);
     }
     for (int o = 0; o < k->n_out; o++) ct__slot_of(&s, first.index + (uint32_t)o)->wanted = true;
     if (!k->tape->status) ct__run_rule(&s, first.index, k->op->jvp);
@@ -195,10 +192,9 @@ bool ct__check_forward(ct__check *k, const double *x, const double *d, double *y
 bool ct__check_second(ct__check *k, const double *x, const double *c, const double *v, double *h_x,
                       double *h_c)
 {
-    ct_var in[CT_MAX_INPUTS], leaf[CT_MAX_INPUTS + 1], x_bar[CT_MAX_INPUTS], h[CT_MAX_INPUTS + 1], first;
-    if (!apply(k, x, true, in, &first)) return false;
+    ct_var leaf[CT_MAX_INPUTS + 1], x_bar[CT_MAX_INPUTS], h[CT_MAX_INPUTS + 1], first;
+    if (!apply(k, x, leaf, &first)) return false;
     const int m = k->n_leaves;
-    pick_leaves(k, in, leaf);
     memset(h_x, 0, (size_t)k->N * sizeof *h_x);
     memset(h_c, 0, (size_t)k->M * sizeof *h_c);
     for (int o = 0; o < k->n_out; o++) {
@@ -240,8 +236,8 @@ static bool take_inputs(ct__check *k, ct_tensor *const *in, ct_dtype dtype)
 /* Applies the op once, to take the outputs' shapes and to see whether a gradient flows. */
 static bool take_outputs(ct__check *k)
 {
-    ct_var v[CT_MAX_INPUTS], first;
-    if (!apply(k, NULL, true, v, &first)) return false;
+    ct_var leaf[CT_MAX_INPUTS], first;
+    if (!apply(k, NULL, leaf, &first)) return false;
     if (ct_tape_status(k->tape) != CT_OK) return fail_as_tape(k);
     k->n_out = output_count(first);
     for (int o = 0; o < k->n_out; o++) {

@@ -8,37 +8,24 @@
 #include "gp/data/numbers.h"
 #include "gp/file/archive.h"
 #include "gp/file/columns_record.h"
+#include "gp/file/fields.h"
 #include "gp/file/records.h"
 #include "gp/likelihood/factorise.h"
 #include "whole.h"
 
-static void head(ct__stream *s, ct_outputs_kind *kind, int64_t *p)
-{
-    *kind = (ct_outputs_kind)ct__stream_small(s, (int)*kind, CT_OUTPUTS_COREGIONALISED);
-    ct__stream_numbers(s, p, 1, 8);
-    s->bad |= *p < 1 || *p > CT_OUTPUTS_MOST;
-}
+static const ct__field head[] = { CT__FIELD(ENUM, ct_outputs, kind, 0, CT_OUTPUTS_COREGIONALISED),
+                                  CT__FIELD(I64, ct_outputs, p, 1, CT_OUTPUTS_MOST) };
 
-static void output(ct__stream *s, ct_column *c, double *shift, double *scale)
+static void columns(ct__stream *s, ct_outputs *o)
 {
-    ct__stream_column(s, c);
-    ct__stream_reals(s, shift, 1, false);
-    ct__stream_reals(s, scale, 1, true);
+    for (int64_t j = 0; j < o->p && !s->bad; j++) {
+        ct__stream_column(s, &o->column[j]);
+        ct__stream_reals(s, &o->shift[j], 1, false);
+        ct__stream_reals(s, &o->scale[j], 1, true);
+    }
 }
 
 /* -- saving ---------------------------------------------------------------------------------------------- */
-
-static ct_status write_all(ct__stream *s, ct_outputs *o, ct__records which, const char *path)
-{
-    int64_t count;
-    ct_gp **model = ct__outputs_fitted(o, &count);
-    ct_status status = CT_OK;
-    ct__stream_name(s, "outputs");
-    head(s, &o->kind, &o->p);
-    for (int64_t j = 0; j < o->p; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
-    for (int64_t j = 0; j < count && !status; j++) status = ct__records_write(s, model[j], which, path);
-    return status;
-}
 
 ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_options *options)
 {
@@ -52,7 +39,13 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
     ct_status status = CT_OK;
     for (int64_t j = 0; j < count && !bare && !status; j++) status = ct__gp_factorise(model[j]);
     if (!status) status = ct__archive_begin(&s, o->device, path);
-    if (!status) status = write_all(&s, o, bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
+    if (!status) {
+        ct__stream_name(&s, "outputs");
+        CT__STREAM_FIELDS(&s, o, head);
+        columns(&s, o);
+    }
+    for (int64_t j = 0; j < count && !status; j++)
+        status = ct__records_write(&s, model[j], bare ? CT__RECORDS_BARE : CT__RECORDS_ALL, path);
     return ct__archive_end(&s, status);
 }
 
@@ -61,13 +54,14 @@ ct_status ct_outputs_save(ct_outputs *o, const char *path, const ct_gp_save_opti
 /* Reads names and scales; NULL with s->bad. */
 static ct_outputs *read_head(ct__stream *s)
 {
-    ct_outputs_kind kind = CT_OUTPUTS_EACH;
-    int64_t p = 0;
-    head(s, &kind, &p);
+    ct_outputs of = { .p = 0 };
+    CT__STREAM_FIELDS(s, &of, head);
     if (s->bad) return NULL;
-    ct_outputs *o = ct__outputs_blank(s->device, kind, p, 0, NULL);
-    if (!o) ct__stream_check(s, CT_ENOMEM);
-    for (int64_t j = 0; j < p && !s->bad; j++) output(s, &o->column[j], &o->shift[j], &o->scale[j]);
+    ct_outputs *o = ct__outputs_blank(s->device, of.kind, of.p, 0, NULL);
+    if (o)
+        columns(s, o);
+    else
+        ct__stream_check(s, CT_ENOMEM);
     return o;
 }
 

@@ -4,6 +4,7 @@
  * in all. [Townsend 2017, "A new trick for calculating Jacobian vector products"] */
 #include "jvp.h"
 
+#include "autograd/push.h"
 #include "autograd/rule.h"
 
 /* Pushes the call of g once more, with the same values, for the inputs in[]. Its own inputs may lie far down
@@ -18,7 +19,8 @@ static uint32_t push_again(const ct_rule *g, const ct_var *in)
         flags[k] = node[k].flags & ~(unsigned)(NODE_KEEP | NODE_NUMBER);
     }
     if (g->tape->status) return UINT32_MAX;
-    return ct__push_call(g->tape, &call, in, value, flags);
+    for (int k = 0; k < call.n_out; k++) ct_retain(value[k]);
+    return ct__push_call(g->tape, &call, 0, in, value, flags);
 }
 
 ct_var ct__near(ct_rule *g, int i)

@@ -138,6 +138,17 @@ ct_status ct__job_run(ct__job *job)
     return CT_OK;
 }
 
+ct_status ct__job_run_lapack(ct__job *job, const char *name, int64_t count, int64_t whole)
+{
+    if (ct__job_forms(job, name)) return CT_EUNSUPPORTED;
+    if (count > INT32_MAX)
+        return ct__fail(job->dev, CT_EUNSUPPORTED, "%s: such matrices are beyond LAPACK's 32-bit work array",
+                        name);
+    job->count = (int)count;
+    job->scratch = (size_t)count * ct__size(job->dtype) + (size_t)whole * sizeof(int);
+    return ct__job_run(job);
+}
+
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to)
 {
     for (int64_t i = 0; i < m->rows; i++)

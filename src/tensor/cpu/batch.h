@@ -41,6 +41,7 @@ struct ct__job {
     unsigned flags;
     bool serial;    /* BLAS uses one thread, even if there is one member */
     size_t scratch; /* bytes of workspace for a member, at data[n] */
+    int count;      /* elements of LAPACK's work array, which is there; its integers follow */
     int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;
     const char *what, *why; /* of a failure, as in ct_failure; why may be NULL */
@@ -63,6 +64,9 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
 /* Chooses the form of each matrix for BLAS. CT_EUNSUPPORTED if an extent does not fit 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);
+/* Chooses the forms, and runs with LAPACK's work array of `count` elements and `whole` integers.
+ * CT_EUNSUPPORTED if that is beyond 32 bits. */
+ct_status ct__job_run_lapack(ct__job *job, const char *name, int64_t count, int64_t whole);
 /* Runs a single member in parts. The rows, or columns, of the matrices in the bit mask `cut` are divided
  * evenly among the threads; the remaining ones follow. */
 ct_status ct__job_run_parts(ct__job *job, unsigned cut, bool columns);

@@ -23,37 +23,23 @@ CT__INLINE T total(vec v)
     return v[0];
 }
 
-/* leaf_bar for one row, pair by pair, safe from overflow and underflow of the terms (as `careful`). */
+/* leaf_bar for one row, pair by pair, from careful_part. Codes are equal here, or l is huge. */
 static void careful_bar(const plan *p, const ct_cov_node *n, const T *x, const T *z, int64_t m, const T *g,
                         double *theta_bar, double *x_bar)
 {
-    const double far = sqrt(CT__FAR(F64));
-    for (int32_t k = 0; k < n->n_dims; k++) {
-        const int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], l = lengthscale_of(p, n, k, 0);
+    for (int32_t k = 0; k < n->n_dims && n->geometry != CT_DIFFER; k++) {
+        const double l = lengthscale_of(p, n, k, 0);
         double by_x = 0, by_l = 0, by_p = 0;
         for (int64_t j = 0; j < m; j++) {
-            const double b = z[d * p->z_row + j], g_j = g[j];
-            if (g_j == 0 || n->geometry == CT_DIFFER)
-                continue; /* k is flat here; codes are equal, or l is huge */
-            if (n->geometry == CT_SINE) {
-                const double period = p->theta[n->extra], turns = (a - b) / period;
-                double square, slope;
-                safe_sines(turns, &square, &slope);
-                slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
-                by_x += slope;
-                by_l -= 2 * g_j * (square / l / l) / l;
-                by_p -= slope == 0 ? 0 : slope * turns;
-            } else if (n->geometry == CT_DOT) {
-                by_x += g_j * (b / l) / l;
-                by_l -= 2 * g_j * (a / l) * (b / l) / l;
-            } else {
-                const double c = (a - b) / l, t = c > far ? far : c < -far ? -far : c;
-                by_x += 2 * g_j * t / l;
-                by_l -= 2 * g_j * t * t / l;
-            }
+            double slope, turns, part = careful_part(p, n, k, x, z + j, &slope, &turns);
+            if (g[j] == 0) continue; /* k is flat here */
+            if (n->geometry == CT_DISTANCE) part = fmin(part, CT__FAR(F64));
+            slope *= g[j];
+            by_x += slope;
+            by_l -= 2 * g[j] * part / l;
+            by_p -= slope == 0 ? 0 : slope * turns;
         }
-        if (x_bar) x_bar[d] += by_x;
+        if (x_bar) x_bar[p->dims[n->dims + k]] += by_x;
         if (theta_bar && n->lengthscale >= 0) theta_bar[(n->lengthscale + (n->ard ? k : 0)) * L] += by_l;
         if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra * L] += by_p;
     }

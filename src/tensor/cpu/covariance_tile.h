@@ -101,11 +101,21 @@ static double lengthscale_of(const plan *p, const ct_cov_node *n, int32_t k, int
     return n->lengthscale < 0 ? 1 : (double)p->theta[(n->lengthscale + (n->ard ? k : 0)) * p->lanes + lane];
 }
 
-/* sin²πt and sin 2πt for any t; an infinite t counts as an integer */
-static void safe_sines(double t, double *square, double *slope)
+#define CAREFUL(name)                 careful_##name
+#define CAREFUL_FN                    static
+#define SINE_SQUARE(t, square, slope) ct__sine_square(t, square, slope, false)
+#include "tensor/covariance_careful.h"
+#undef CAREFUL
+#undef CAREFUL_FN
+#undef SINE_SQUARE
+
+/* The k-th active column's term of s for the points x and z. */
+static double careful_part(const plan *p, const ct_cov_node *n, int32_t k, const T *x, const T *z,
+                           double *by_x, double *turns)
 {
-    *square = *slope = 0;
-    if (!isinf(t)) ct__sine_square(t, square, slope, false);
+    const int64_t d = p->dims[n->dims + k];
+    return careful_term(n->geometry, x[d * p->x_col], z[d * p->z_row], lengthscale_of(p, n, k, 0),
+                        n->geometry == CT_SINE ? p->theta[n->extra] : 1, F64, by_x, turns);
 }
 
 /* The largest s of a node. */
@@ -115,24 +125,12 @@ static double far_s(const plan *p, const ct_cov_node *n)
                                : CT__FAR(F64);
 }
 
-/* s of one pair, safe from overflow and underflow of its terms: differences, sines and coordinates are
- * divided by the lengthscales first. NaN if members are computed side by side, which fails the batch. */
+/* s of one pair as the sum of these. NaN if members are computed side by side, which fails the batch. */
 static double careful_s(const plan *p, const ct_cov_node *n, const T *x, const T *z)
 {
-    double s = p->lanes > 1 ? NAN : 0, square, slope;
-    for (int32_t k = 0; k < n->n_dims; k++) {
-        int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], b = z[d * p->z_row], l = lengthscale_of(p, n, k, 0);
-        if (n->geometry == CT_SINE) {
-            safe_sines((a - b) / p->theta[n->extra], &square, &slope);
-            s += square / l / l;
-        } else if (n->geometry == CT_DIFFER) {
-            s += isunordered(a, b) ? NAN : (a != b) / l;
-        } else {
-            s += n->geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
-        }
-    }
-    bool heavy = n->tail == CT_HEAVY && p->theta[n->extra] < CT__HEAVY(F64);
+    const bool heavy = n->tail == CT_HEAVY && p->theta[n->extra] < CT__HEAVY(F64);
+    double s = p->lanes > 1 ? NAN : 0, by_x, turns;
+    for (int32_t k = 0; k < n->n_dims; k++) s += careful_part(p, n, k, x, z, &by_x, &turns);
     if (n->geometry == CT_DOT) return s;
     return s > CT__FAR(F64) && heavy ? NAN : s > far_s(p, n) ? far_s(p, n) : s;
 }

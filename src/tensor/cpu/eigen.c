@@ -13,12 +13,6 @@ LAPACK(d)
 LAPACK(s)
 #undef LAPACK
 
-/* A job with the sizes of LAPACK's work arrays, which lie one behind the other at data[n]. */
-typedef struct eigen_job {
-    ct__job job;
-    int count, whole;
-} eigen_job;
-
 static bool finite_triangle(const ct__job *job, const void *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -29,11 +23,10 @@ static bool finite_triangle(const ct__job *job, const void *a, int64_t n)
 
 static int64_t member(const ct__job *job, void *const *data)
 {
-    const eigen_job *w = (const eigen_job *)job;
-    const int n = (int)job->m[1].rows;
-    int info = 1, *whole = ct__at(data[2], job->dtype, w->count);
+    const int n = (int)job->m[1].rows, whole = 3 + 5 * n;
+    int info = 1, *integers = ct__at(data[2], job->dtype, job->count);
     if (finite_triangle(job, data[1], n)) CT__ROUTINE(job->dtype, syevd)
-    ("V", "U", &n, data[1], &n, data[0], data[2], &w->count, whole, &w->whole, &info);
+    ("V", "U", &n, data[1], &n, data[0], data[2], &job->count, integers, &whole, &info);
     if (!info) return 0;
     ct__fill_nan(job, 0, data);
     ct__fill_nan(job, 1, data);
@@ -42,20 +35,14 @@ static int64_t member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_eigen(ct_device *dev, ct_view *a, ct_view *w, ct_failure *failure)
 {
-    eigen_job t = { .job = { .failure = failure,
-                             .reads_output = true,
-                             .serial = true,
-                             .member = member,
-                             .what = "eigenvalue %lld",
-                             .why = "is not found: the matrix has NaN or an infinity" } };
-    if (!ct__job_init(&t.job, dev, 2, (const ct_view *[]){ w, a })) return CT_OK;
-    const int64_t n = t.job.m[1].rows, count = 1 + 6 * n + 2 * n * n;
-    if (n > 30000 || ct__job_forms(&t.job, "eigen"))
-        return ct__fail(dev, CT_EUNSUPPORTED, "eigen: %lld rows are beyond LAPACK's 32-bit work array",
-                        (long long)n);
-    t.count = (int)count + 1; /* so that what follows is aligned */
-    t.whole = (int)(3 + 5 * n);
-    t.job.scratch = (size_t)t.count * ct_dtype_size(t.job.dtype) + (size_t)t.whole * sizeof(int);
-    t.job.work = 9.0 * (double)n * (double)n * (double)n;
-    return ct__job_run(&t.job);
+    ct__job job = { .failure = failure,
+                    .reads_output = true,
+                    .serial = true,
+                    .member = member,
+                    .what = "eigenvalue %lld",
+                    .why = "is not found: the matrix has NaN or an infinity" };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ w, a })) return CT_OK;
+    const int64_t n = job.m[1].rows;
+    job.work = 9.0 * (double)n * (double)n * (double)n;
+    return ct__job_run_lapack(&job, "eigen", 2 + 6 * n + 2 * n * n, 3 + 5 * n);
 }

@@ -94,12 +94,9 @@ static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, c
     int64_t count = 1;
     for (int64_t d = 0; d < r.ndim; d++) count *= r.axis[d].dim;
     if (!count) return;
-    if (dev->threads < 2 || r.n <= dev->tuning->grain / count) {
-        work(&r, 0, n);
-        return;
-    }
-    const int parts = dev->threads;
-#pragma omp parallel for schedule(static) num_threads(ct__team(dev, parts))
+    const int parts = r.n > dev->tuning->grain / count ? dev->threads : 1,
+              team = parts > 1 ? ct__team(dev, parts) : 1;
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
     for (int part = 0; part < parts; part++) work(&r, ct__part(n, parts, part), ct__part(n, parts, part + 1));
 }
 

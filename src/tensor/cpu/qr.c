@@ -20,91 +20,71 @@ LAPACK(d)
 LAPACK(s)
 #undef LAPACK
 
-/* A job, and what its members need besides the matrices. */
-typedef struct qr_job {
-    ct__job job;
-    int count; /* elements of LAPACK's work array, at data[n] */
-    bool trans;
-    double rank_tolerance;
-} qr_job;
-
-static ct_status run(qr_job *w, const char *name, int64_t count, size_t more_bytes)
-{
-    if (ct__job_forms(&w->job, name)) return CT_EUNSUPPORTED;
-    if (count > INT32_MAX)
-        return ct__fail(w->job.dev, CT_EUNSUPPORTED, "qr: %lld columns are beyond LAPACK's 32-bit work array",
-                        (long long)(count / CT__LAPACK_PANEL));
-    w->count = (int)count;
-    w->job.scratch = (size_t)count * ct_dtype_size(w->job.dtype) + more_bytes;
-    return ct__job_run(&w->job);
-}
-
-/* The first column, from 1, with |R_jj| <= rank_tolerance max_i |R_ii|, or with NaN; else 0. */
-static int64_t dependent_column(const qr_job *w, const ct__matrix *a, const void *data)
+/* The first column, from 1, with |R_jj| <= alpha max_i |R_ii|, or with NaN; else 0. */
+static int64_t dependent_column(const ct__job *job, const ct__matrix *a, const void *data)
 {
     double largest = 0;
     const int64_t n = ct__min(a->rows, a->cols);
     for (int64_t i = 0; i < n; i++) {
-        const double size = fabs(ct__get(w->job.dtype, data, i * (a->ld + 1)));
+        const double size = fabs(ct__get(job->dtype, data, i * (a->ld + 1)));
         if (size > largest) largest = size; /* gcc 12 for arm64 fails on fmax here */
     }
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs(ct__get(w->job.dtype, data, i * (a->ld + 1))) > w->rank_tolerance * largest)) return i + 1;
+        if (!(fabs(ct__get(job->dtype, data, i * (a->ld + 1))) > job->alpha * largest)) return i + 1;
     return 0;
 }
 
 static int64_t qr_member(const ct__job *job, void *const *data)
 {
-    const qr_job *w = (const qr_job *)job;
     const ct__matrix *a = &job->m[1];
     const int rows = (int)a->rows, cols = (int)a->cols;
     int info = 0;
     if (a->columns)
-        CT__ROUTINE(job->dtype, geqrf)(&rows, &cols, data[1], &a->ld, data[0], data[2], &w->count, &info);
+        CT__ROUTINE(job->dtype, geqrf)(&rows, &cols, data[1], &a->ld, data[0], data[2], &job->count, &info);
     else
-        CT__ROUTINE(job->dtype, gelqf)(&cols, &rows, data[1], &a->ld, data[0], data[2], &w->count, &info);
-    const int64_t detail = w->rank_tolerance >= 0 ? dependent_column(w, a, data[1]) : 0;
+        CT__ROUTINE(job->dtype, gelqf)(&cols, &rows, data[1], &a->ld, data[0], data[2], &job->count, &info);
+    const int64_t detail = job->alpha >= 0 ? dependent_column(job, a, data[1]) : 0;
     if (detail) ct__fill_nan(job, 1, data);
     return detail;
 }
 
 ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
 {
-    qr_job w = { .job = { .failure = failure,
-                          .reads_output = true,
-                          .member = qr_member,
-                          .what = "column %lld",
-                          .why = "depends on those before it to working precision, or has NaN: leave it "
-                                 "out, or solve with ct_ridge_solve" },
-                 .rank_tolerance = rank_tolerance };
-    if (!ct__job_init(&w.job, dev, 2, (const ct_view *[]){ tau, a })) return CT_OK;
-    const double m = (double)w.job.m[1].rows, n = (double)w.job.m[1].cols;
-    w.job.work = 2 * m * n * (m < n ? m : n);
-    return run(&w, "qr", w.job.m[1].cols * CT__LAPACK_PANEL, 0);
+    ct__job job = { .alpha = rank_tolerance,
+                    .failure = failure,
+                    .reads_output = true,
+                    .member = qr_member,
+                    .what = "column %lld",
+                    .why =
+                        "depends on those before it to working precision, or has NaN: leave it out, or solve "
+                        "with ct_ridge_solve" };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ tau, a })) return CT_OK;
+    const double m = (double)job.m[1].rows, n = (double)job.m[1].cols;
+    job.work = 2 * m * n * (m < n ? m : n);
+    return ct__job_run_lapack(&job, "qr", job.m[1].cols * CT__LAPACK_PANEL, 0);
 }
 
 /* op(Q) C with Q = H₁ … H_k. For a row-major factor LAPACK's Q is our Qᵀ. LAPACK reads a row-major C as Cᵀ,
  * which is multiplied from the right by the transpose. Each case toggles `trans`. */
 static int64_t qr_mul_member(const ct__job *job, void *const *data)
 {
-    const qr_job *w = (const qr_job *)job;
     const ct__matrix *a = &job->m[1], *c = &job->m[2];
     const int m = (int)(c->columns ? c->rows : c->cols), n = (int)(c->columns ? c->cols : c->rows);
     const int k = (int)ct__min(a->rows, a->cols);
     int info = 0;
     (a->columns ? CT__ROUTINE(job->dtype, ormqr) : CT__ROUTINE(job->dtype, ormlq))(
-        c->columns ? "L" : "R", w->trans ^ !a->columns ^ !c->columns ? "T" : "N", &m, &n, &k, data[1], &a->ld,
-        data[0], data[2], &c->ld, data[3], &w->count, &info);
+        c->columns ? "L" : "R", (job->flags != 0) ^ !a->columns ^ !c->columns ? "T" : "N", &m, &n, &k,
+        data[1], &a->ld, data[0], data[2], &c->ld, data[3], &job->count, &info);
     return 0;
 }
 
 ct_status ct__cpu_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
-    qr_job w = { .job = { .reads_output = true, .member = qr_mul_member }, .trans = trans };
-    if (!ct__job_init(&w.job, dev, 3, (const ct_view *[]){ tau, a, c }) || !w.job.m[1].cols) return CT_OK;
-    const ct__matrix *m = w.job.m;
-    w.job.work = 4 * (double)m[1].rows * (double)m[1].cols * (double)m[2].cols;
-    return run(&w, "qr", m[2].cols * CT__LAPACK_PANEL + 65 * CT__LAPACK_PANEL, 0);
+    ct__job job = { .reads_output = true, .member = qr_mul_member, .flags = trans };
+    if (!ct__job_init(&job, dev, 3, (const ct_view *[]){ tau, a, c }) || !job.m[1].cols) return CT_OK;
+    const ct__matrix *m = job.m;
+    job.work = 4 * (double)m[1].rows * (double)m[1].cols * (double)m[2].cols;
+    return ct__job_run_lapack(&job, "qr", m[2].cols * CT__LAPACK_PANEL + 65 * CT__LAPACK_PANEL, 0);
 }
 
 static int64_t rcond_member(const ct__job *job, void *const *data)
@@ -122,10 +102,10 @@ static int64_t rcond_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 {
-    qr_job w = { .job = { .member = rcond_member } };
-    if (!ct__job_init(&w.job, dev, 2, (const ct_view *[]){ r, out })) return CT_OK;
-    const int64_t n = w.job.m[0].cols;
+    ct__job job = { .member = rcond_member };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ r, out })) return CT_OK;
+    const int64_t n = job.m[0].cols;
     if (n == 0) return ct__cpu_fill(dev, out, 1);
-    w.job.work = 10.0 * (double)n * (double)n;
-    return run(&w, "tri_rcond", 3 * n, (size_t)n * sizeof(int));
+    job.work = 10.0 * (double)n * (double)n;
+    return ct__job_run_lapack(&job, "tri_rcond", 3 * n, n);
 }

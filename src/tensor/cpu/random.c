@@ -12,17 +12,6 @@
 #define CT__CONST static const
 #include "tensor/random.h"
 
-/* The offset of t's element i in row-major order. */
-static int64_t offset_of(const ct_view *t, int64_t i)
-{
-    int64_t offset = 0;
-    for (int d = t->ndim; d-- > 0;) {
-        offset += i % t->dim[d] * t->stride[d];
-        i /= t->dim[d];
-    }
-    return offset;
-}
-
 /* Fills elements first <= i < last; first is a multiple of CT__RANDOM_CHUNK. */
 static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t stream, int64_t first,
                        int64_t last)
@@ -30,12 +19,14 @@ static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t st
     int per_block = t->dtype == CT_F64 ? 2 : 4;
     int64_t row = t->ndim ? t->dim[t->ndim - 1] : 1, step = t->ndim ? t->stride[t->ndim - 1] : 0;
     int64_t left = 0, offset = 0;
+    ct__axis axis[CT_MAX_DIMS];
+    const int64_t axes = ct__axis_list(1, &t, 0, t->ndim, false, axis);
     for (int64_t i = first; i < last; i += per_block) {
         double z[4];
         block_of(normal, t->dtype, draw(seed, stream, (uint64_t)(i / per_block)), z);
         for (int j = 0; j < per_block && i + j < last; j++) {
             if (!left) {
-                offset = offset_of(t, i + j);
+                offset = ct__axis_offset(axis, axes, 0, i + j);
                 left = row - (i + j) % row;
             }
             if (t->dtype == CT_F64)

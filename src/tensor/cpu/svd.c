@@ -12,12 +12,6 @@ LAPACK(d)
 LAPACK(s)
 #undef LAPACK
 
-/* A job with the size of LAPACK's work array, which lies before its integers at data[n]. */
-typedef struct svd_job {
-    ct__job job;
-    int count;
-} svd_job;
-
 enum { S, U, VT, A };
 
 static bool all_finite(const ct__job *job, const void *a)
@@ -30,11 +24,10 @@ static bool all_finite(const ct__job *job, const void *a)
 
 static int64_t member(const ct__job *job, void *const *data)
 {
-    const svd_job *w = (const svd_job *)job;
     const int m = (int)job->m[A].rows, n = (int)job->m[A].cols, r = m < n ? m : n;
-    int info = 1, *whole = ct__at(data[job->n], job->dtype, w->count);
+    int info = 1, *whole = ct__at(data[job->n], job->dtype, job->count);
     if (all_finite(job, data[A])) CT__ROUTINE(job->dtype, gesdd)
-    ("S", &n, &m, data[A], &n, data[S], data[VT], &n, data[U], &r, data[job->n], &w->count, whole, &info);
+    ("S", &n, &m, data[A], &n, data[S], data[VT], &n, data[U], &r, data[job->n], &job->count, whole, &info);
     if (!info) return 0;
     for (int k = S; k <= VT; k++) ct__fill_nan(job, k, data);
     return 1;
@@ -42,20 +35,14 @@ static int64_t member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_svd(ct_device *dev, ct_view *a, ct_view *s, ct_view *u, ct_view *vt, ct_failure *failure)
 {
-    svd_job t = { .job = { .failure = failure,
-                           .reads_output = true,
-                           .serial = true,
-                           .member = member,
-                           .what = "singular value %lld",
-                           .why = "is not found: the matrix has NaN or an infinity" } };
-    if (!ct__job_init(&t.job, dev, 4, (const ct_view *[]){ s, u, vt, a })) return CT_OK;
-    const int64_t m = t.job.m[A].rows, n = t.job.m[A].cols, r = m < n ? m : n, most = m < n ? n : m;
-    const int64_t count = (4 * r + 8) * r + (CT__LAPACK_PANEL + 1) * (r + most);
-    if (count > INT32_MAX || ct__job_forms(&t.job, "svd"))
-        return ct__fail(dev, CT_EUNSUPPORTED, "svd: %lld columns are beyond LAPACK's 32-bit work array",
-                        (long long)r);
-    t.count = (int)count;
-    t.job.scratch = (size_t)count * ct_dtype_size(t.job.dtype) + (size_t)(8 * r) * sizeof(int);
-    t.job.work = 20.0 * (double)most * (double)r * (double)r;
-    return ct__job_run(&t.job);
+    ct__job job = { .failure = failure,
+                    .reads_output = true,
+                    .serial = true,
+                    .member = member,
+                    .what = "singular value %lld",
+                    .why = "is not found: the matrix has NaN or an infinity" };
+    if (!ct__job_init(&job, dev, 4, (const ct_view *[]){ s, u, vt, a })) return CT_OK;
+    const int64_t m = job.m[A].rows, n = job.m[A].cols, r = m < n ? m : n, most = m < n ? n : m;
+    job.work = 20.0 * (double)most * (double)r * (double)r;
+    return ct__job_run_lapack(&job, "svd", (4 * r + 8) * r + (CT__LAPACK_PANEL + 1) * (r + most), 8 * r);
 }

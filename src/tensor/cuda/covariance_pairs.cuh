@@ -38,23 +38,20 @@ template <typename T> static __device__ __forceinline__ T ct__differ(T x, T z)
     return x == z ? (T)0 : x < z || x > z ? (T)1 : (T)NAN;
 }
 
-/* The contribution of column k to s of a pair, safe from overflow: differences, sines and coordinates are
- * divided by the lengthscale first. *by_x: its derivative in x; *turns: of the sine, with an infinity taken
- * as whole. */
+#define CAREFUL(name)                 ct__careful_##name
+#define CAREFUL_FN                    static inline __device__
+#define SINE_SQUARE(t, square, slope) ct__sine_square(t, square, slope)
+#include "tensor/covariance_careful.h"
+
+/* The k-th active column's term of s for a pair. */
 template <typename T>
 static __device__ double ct__careful_part(const ct__thread<T> &v, const ct_cov_node *n, int k, int p,
                                           double *by_x, double *turns)
 {
     const int d = v.dims[n->dims + k];
-    const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k), t = (a - b) / l,
-                 far = sqrt(CT__FAR(sizeof(T) == 8)), period = n->geometry == CT_SINE ? v.theta[n->extra] : 1;
-    double square = 0, slope = 0;
-    *turns = (a - b) / period, *by_x = 2 * (t > far ? far : t < -far ? -far : t) / l;
-    if (n->geometry == CT_DISTANCE) return t * t;
-    if (n->geometry == CT_SINE && !isinf(*turns)) ct__sine_square(*turns, &square, &slope);
-    *by_x = n->geometry == CT_DOT ? (b / l) / l : slope == 0 ? 0 : (slope / l / l) * CT__PI / period;
-    if (n->geometry == CT_DIFFER) return ct__differ(a, b) / l;
-    return n->geometry == CT_DOT ? (a / l) * (b / l) : square / l / l;
+    return ct__careful_term(n->geometry, v.x_at(d), v.z_at(d, p), ct__lengthscale(v, n, k),
+                            n->geometry == CT_SINE ? (double)v.theta[n->extra] : 1, sizeof(T) == 8, by_x,
+                            turns);
 }
 
 /* s of a pair as the sum of these. */

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 
-#include "file.h"
+#include "path.h"
 #include "tensor/internal.h"
 
 #include <errno.h>
@@ -13,86 +13,99 @@
 
 enum { FIRST_READ = 1 << 16 };
 
-ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
+struct ct_file_reader {
+    ct_device *device;
+    int descriptor;
+    int64_t size;   /* -1: not a regular file, so not known */
+    ct_bytes whole; /* then, or if the size is 0, the contents */
+    size_t at;      /* in `whole` */
+    size_t bytes;   /* of this struct and the path behind it */
+    char path[];
+};
+
+static ct_status refuse(const ct_file_reader *f, const char *what, int error)
 {
-    *in = (ct__input){ .device = device, .path = path, .descriptor = -1, .size = -1 };
-    ct_status s = ct__path_usable(device, path);
-    if (s) return s;
-    ct_show_path(path, in->label);
-    in->descriptor = ct__path_open(path, O_RDONLY);
-    struct stat info;
-    const int error = in->descriptor < 0 || fstat(in->descriptor, &info) ? errno
-                      : S_ISDIR(info.st_mode)                            ? EISDIR
-                                                                         : 0;
-    if (!error && S_ISREG(info.st_mode)) in->size = (int64_t)info.st_size;
-    if (error) ct__input_close(in);
-    return error ? ct__path_refused(device, path, "", error) : CT_OK;
+    return ct__path_refused(f->device, f->path, what, error);
 }
 
-ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got)
+/* Reads up to `bytes` bytes, fewer only at the end of the file. Sets *got to their number. */
+static ct_status read_some(const ct_file_reader *f, void *data, size_t bytes, size_t *got)
 {
     *got = 0;
     while (*got < bytes) {
         size_t left = bytes - *got;
         ssize_t n =
-            read(in->descriptor, (char *)data + *got, left < CT__MOST_AT_ONCE ? left : CT__MOST_AT_ONCE);
+            read(f->descriptor, (char *)data + *got, left < CT__MOST_AT_ONCE ? left : CT__MOST_AT_ONCE);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return ct__path_refused(in->device, in->path, "reading failed: ", errno);
+        if (n < 0) return refuse(f, "reading failed: ", errno);
         if (n == 0) break;
         *got += (size_t)n;
     }
     return CT_OK;
 }
 
-void ct__input_close(ct__input *in)
+/* Reads a whole file, and a NUL byte behind it, which its size does not count. The size that a regular file
+ * reports is only a hint (it is 0 in /proc). */
+static ct_status read_all(const ct_file_reader *f, ct_bytes *b)
 {
-    if (in->descriptor >= 0) close(in->descriptor);
-}
-
-/* One byte is reserved for the NUL. The size that a regular file reports is only a hint (it is 0 in
- * /proc). */
-static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
-{
-    const bool known = in->size > 0 && (uint64_t)in->size < SIZE_MAX - 2;
-    if (known && (uint64_t)in->size > limit)
-        return ct__fail(in->device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu", in->label,
-                        (long long)in->size, (unsigned long long)limit);
-    size_t wanted = known ? (size_t)in->size + 2 : FIRST_READ, space, got;
+    ct_device *device = f->device;
+    const uint64_t limit = device->memory.limit;
+    const bool known = f->size > 0 && (uint64_t)f->size < SIZE_MAX - 2;
+    char label[CT_SHOWN_PATH];
+    ct_show_path(f->path, label);
+    if (known && (uint64_t)f->size > limit)
+        return ct__fail(device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu", label,
+                        (long long)f->size, (unsigned long long)limit);
+    size_t wanted = known ? (size_t)f->size + 2 : FIRST_READ, space, got;
     char *data;
     do {
-        data = ct__host_grow(in->device, b->data, &b->capacity, b->size, wanted, 1);
-        if (!data) return ct__path_no_memory(in->device, in->path, wanted);
+        data = ct__host_grow(device, b->data, &b->capacity, b->size, wanted, 1);
+        if (!data) return ct__path_no_memory(device, f->path, wanted);
         b->data = data;
         space = wanted - 1 - b->size;
-        ct_status s = ct__input_read(in, data + b->size, space, &got);
+        ct_status s = read_some(f, data + b->size, space, &got);
         if (s) return s;
         b->size += got;
         if (b->size > limit)
-            return ct__fail(in->device, CT_ENOMEM, "%s: more than the limit of %llu bytes", in->label,
+            return ct__fail(device, CT_ENOMEM, "%s: more than the limit of %llu bytes", label,
                             (unsigned long long)limit);
         wanted = wanted > SIZE_MAX / 4 ? SIZE_MAX : 2 * wanted;
     } while (got == space);
-    if (b->size == 0) return ct__fail(in->device, CT_EFORMAT, "%s: the file is empty", in->label);
+    if (b->size == 0) return ct__fail(device, CT_EFORMAT, "%s: the file is empty", label);
     data[b->size] = 0;
     return CT_OK;
 }
 
-ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_bytes *out)
+/* The file, of which nothing has been read; NULL with a message. */
+static ct_file_reader *open_file(ct_device *device, const char *path)
 {
-    *out = (ct_bytes){ 0 };
-    ct__input in;
-    ct_status s = ct__input_open(&in, device, path);
-    if (s) return s;
-    s = read_all(&in, limit ? limit : UINT64_MAX, out);
-    if (s) ct_bytes_free(device, out);
-    ct__input_close(&in);
-    return s;
+    if (ct__path_usable(device, path)) return NULL;
+    const size_t length = strlen(path) + 1, bytes = sizeof(ct_file_reader) + length;
+    ct_file_reader *f = ct__host_alloc(device, bytes);
+    struct stat info;
+    if (!f) return NULL;
+    *f = (ct_file_reader){ .device = device, .size = -1, .bytes = bytes };
+    memcpy(f->path, path, length);
+    f->descriptor = ct__path_open(path, O_RDONLY);
+    const int error = f->descriptor < 0 || fstat(f->descriptor, &info) ? errno
+                      : S_ISDIR(info.st_mode)                          ? EISDIR
+                                                                       : 0;
+    if (!error && S_ISREG(info.st_mode)) f->size = (int64_t)info.st_size;
+    if (!error) return f;
+    refuse(f, "", error);
+    ct_file_reader_close(f);
+    return NULL;
 }
 
 ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes)
 {
     if (!bytes) return ct__fail(device, CT_EINVAL, "ct_bytes_load: the pointer to the bytes is NULL");
-    return ct__file_read(device, path, device ? device->memory.limit : 0, bytes);
+    *bytes = (ct_bytes){ 0 };
+    ct_file_reader *f = open_file(device, path);
+    ct_status s = f ? read_all(f, bytes) : ct_last_status(device);
+    if (s) ct_bytes_free(device, bytes);
+    ct_file_reader_close(f);
+    return s;
 }
 
 void ct_bytes_free(ct_device *device, ct_bytes *bytes)
@@ -104,32 +117,17 @@ void ct_bytes_free(ct_device *device, ct_bytes *bytes)
 
 /* -- piece by piece -------------------------------------------------------------------------------------- */
 
-struct ct_file_reader {
-    ct__input in;
-    ct_bytes whole; /* the contents if it is not a regular file */
-    size_t at;      /* in `whole` */
-    size_t bytes;   /* of this struct and the path behind it */
-    char path[];
-};
-
 ct_file_reader *ct_file_reader_open(ct_device *device, const char *path)
 {
-    if (ct__path_usable(device, path)) return NULL;
-    const size_t length = strlen(path) + 1, bytes = sizeof(ct_file_reader) + length;
-    ct_file_reader *f = ct__host_alloc(device, bytes);
-    if (!f) return NULL;
-    *f = (ct_file_reader){ .bytes = bytes };
-    memcpy(f->path, path, length);
-    ct_status s = ct__input_open(&f->in, device, f->path);
-    if (!s && f->in.size <= 0) s = read_all(&f->in, UINT64_MAX, &f->whole);
-    if (!s) return f;
+    ct_file_reader *f = open_file(device, path);
+    if (!f || f->size > 0 || !read_all(f, &f->whole)) return f;
     ct_file_reader_close(f);
     return NULL;
 }
 
 uint64_t ct_file_reader_size(const ct_file_reader *f)
 {
-    return !f ? 0 : f->whole.data ? f->whole.size : (uint64_t)f->in.size;
+    return !f ? 0 : f->whole.data ? f->whole.size : (uint64_t)f->size;
 }
 
 ct_status ct_file_reader_read(ct_file_reader *f, void *data, size_t bytes)
@@ -137,7 +135,7 @@ ct_status ct_file_reader_read(ct_file_reader *f, void *data, size_t bytes)
     if (!f || (bytes && !data)) return CT_EINVAL;
     size_t got = bytes;
     if (!f->whole.data) {
-        const ct_status s = ct__input_read(&f->in, data, bytes, &got);
+        const ct_status s = read_some(f, data, bytes, &got);
         if (s) return s;
     } else if (bytes <= f->whole.size - f->at) {
         memcpy(data, (char *)f->whole.data + f->at, bytes);
@@ -145,15 +143,16 @@ ct_status ct_file_reader_read(ct_file_reader *f, void *data, size_t bytes)
     } else {
         got = f->whole.size - f->at;
     }
+    char label[CT_SHOWN_PATH];
     if (got == bytes) return CT_OK;
-    return ct__fail(f->in.device, CT_EIO, "%s: it ends where %zu more bytes were expected", f->in.label,
-                    bytes - got);
+    return ct__fail(f->device, CT_EIO, "%s: it ends where %zu more bytes were expected",
+                    ct_show_path(f->path, label), bytes - got);
 }
 
 void ct_file_reader_close(ct_file_reader *f)
 {
     if (!f) return;
-    ct__input_close(&f->in);
-    ct_bytes_free(f->in.device, &f->whole);
-    ct__host_free(f->in.device, f, f->bytes);
+    if (f->descriptor >= 0) close(f->descriptor);
+    ct_bytes_free(f->device, &f->whole);
+    ct__host_free(f->device, f, f->bytes);
 }

@@ -2,8 +2,8 @@
 #define _XOPEN_SOURCE 700
 #include <cotangent/io.h>
 
-#include "file.h"
 #include "lock.h"
+#include "path.h"
 #include "tensor/internal.h"
 
 #include <errno.h>
@@ -17,75 +17,18 @@
 
 enum { BUFFER = 1 << 16, TRIES = 100 };
 
-static void discard(ct__output *out)
+/* Where bytes are written. Its first failure is kept. */
+typedef struct output {
+    ct_device *device;
+    ct_status status;
+    int descriptor;
+    char target[PATH_MAX];
+    uint64_t written;
+} output;
+
+static ct_status refuse(output *out, const char *what, int error)
 {
-    if (!out->buffer) return;
-    if (out->descriptor >= 0) {
-        close(out->descriptor);
-        if (!out->direct) unlink(out->temporary);
-    }
-    ct__host_free(out->device, out->buffer, BUFFER);
-    out->buffer = NULL;
-}
-
-/* Closes and removes what has been written after an error. */
-static ct_status give_up(ct__output *out, ct_status status)
-{
-    discard(out);
-    return out->status = status;
-}
-
-/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will
- * be replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
-static int inspect(const char *path, int *mode, bool *direct)
-{
-    struct stat info;
-    *mode = -1;
-    if (stat(path, &info)) return errno == ENOENT ? 0 : errno;
-    if (S_ISDIR(info.st_mode)) return EISDIR;
-    if (access(path, W_OK)) return errno;
-    *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
-    if (!*direct) *mode = info.st_mode & 0777;
-    return 0;
-}
-
-/* Creates and locks a new file beside the target. Returns its descriptor, or -1 with errno. */
-static int open_temporary(ct__output *out)
-{
-    char *name = out->temporary;
-    const char *base = ct__path_split(out->target, name);
-    ct__temporary_reclaim(name, base);
-    for (int i = 0; i < TRIES; i++) {
-        snprintf(name, sizeof out->temporary, CT__TEMPORARY, out->target, (long)getpid(),
-                 (unsigned long long)(uintptr_t)out, i);
-        const int descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
-        const int error = descriptor < 0 ? errno : ct__temporary_claim(descriptor);
-        if (!error) return descriptor;
-        if (descriptor >= 0) close(descriptor), unlink(name);
-        errno = error;
-        if (error != EEXIST) break;
-    }
-    return -1;
-}
-
-ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
-{
-    *out = (ct__output){ .device = device, .descriptor = -1 };
-    if ((out->status = ct__path_usable(device, path))) return out->status;
-
-    int mode, error = inspect(path, &mode, &out->direct);
-    if (!error && !out->direct) error = ct__path_resolve(path, out->target);
-    if (error) return out->status = ct__path_refused(device, path, "", error);
-    if (out->direct) snprintf(out->target, sizeof out->target, "%s", path);
-    out->buffer = ct__host_alloc(device, BUFFER);
-    if (!out->buffer) return out->status = ct__path_no_memory(device, path, BUFFER);
-
-    out->descriptor = out->direct ? ct__path_open(path, O_WRONLY | O_APPEND) : open_temporary(out);
-    if (out->descriptor < 0)
-        return give_up(out, ct__path_refused(device, path, "cannot write here: ", errno));
-    if (mode >= 0 && fchmod(out->descriptor, (mode_t)mode))
-        return give_up(out, ct__path_refused(device, path, "cannot keep the mode: ", errno));
-    return CT_OK;
+    return out->status = ct__path_refused(out->device, out->target, what, error);
 }
 
 /* write, but a file-size limit (RLIMIT_FSIZE) or a pipe without a reader only gives an error. The signal that
@@ -112,7 +55,7 @@ static ssize_t write_quietly(int descriptor, const void *data, size_t bytes)
     return n;
 }
 
-static ct_status put(ct__output *out, const char *data, size_t bytes)
+static ct_status put(output *out, const char *data, size_t bytes)
 {
     while (bytes > 0) {
         ssize_t n = write_quietly(out->descriptor, data, bytes < CT__MOST_AT_ONCE ? bytes : CT__MOST_AT_ONCE);
@@ -120,38 +63,15 @@ static ct_status put(ct__output *out, const char *data, size_t bytes)
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
             char label[CT_SHOWN_PATH];
-            return give_up(out,
-                           ct__fail(out->device, CT_EIO, "%s: writing failed after %llu bytes: %s (errno %d)",
-                                    ct_show_path(out->target, label), (unsigned long long)out->written,
-                                    ct__reason(error), error));
+            return out->status =
+                       ct__fail(out->device, CT_EIO, "%s: writing failed after %llu bytes: %s (errno %d)",
+                                ct_show_path(out->target, label), (unsigned long long)out->written,
+                                ct__reason(error), error);
         }
         out->written += (uint64_t)n;
         data += n;
         bytes -= (size_t)n;
     }
-    return CT_OK;
-}
-
-static ct_status flush(ct__output *out)
-{
-    size_t fill = out->fill;
-    out->fill = 0;
-    return put(out, out->buffer, fill);
-}
-
-static ct_status usable(ct__output *out)
-{
-    if (!out->status && !out->buffer) out->status = ct__fail(out->device, CT_EINVAL, "the file is not open");
-    return out->status;
-}
-
-ct_status ct__file_write(ct__output *out, const void *data, size_t bytes)
-{
-    if (usable(out)) return out->status;
-    if (bytes >= BUFFER - out->fill && flush(out)) return out->status;
-    if (bytes >= BUFFER) return put(out, data, bytes);
-    if (bytes) memcpy(out->buffer + out->fill, data, bytes);
-    out->fill += bytes;
     return CT_OK;
 }
 
@@ -175,85 +95,153 @@ static int sync_folder(const char *path, char *scratch)
     return error;
 }
 
-/* Renames the temporary file to the target. If the device holds a lock on the target, it moves to the new
- * file. */
-static ct_status replace(ct__output *out)
-{
-    ct_file_lock *lock = ct__lock_of(out->device, out->target);
-    char label[CT_SHOWN_PATH];
-    int error = sync_file(out->descriptor);
-    if (error) return give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error));
-    if (lock && !ct__lock_holds(lock))
-        return give_up(out, ct__fail(out->device, CT_EIO,
-                                     "%s: another program has changed it since it was locked: load it again",
-                                     ct_show_path(out->target, label)));
-    if (rename(out->temporary, out->target))
-        return give_up(out, ct__path_refused(out->device, out->target, "writing failed: ", errno));
-    if (lock)
-        ct__lock_move(lock, out->descriptor);
-    else
-        close(out->descriptor);
-    out->descriptor = -1;
-    error = sync_folder(out->target, out->temporary);
-    discard(out);
-    if (error)
-        out->status = ct__path_refused(out->device, out->target,
-                                       "it is written, but a power failure may undo that: ", error);
-    return out->status;
-}
+/* -- a file that replaces another ------------------------------------------------------------------------ */
 
-ct_status ct__file_end(ct__output *out, ct_status s)
-{
-    if (s) return give_up(out, out->status ? out->status : s);
-    if (usable(out) || flush(out)) return out->status;
-    if (!out->direct) return replace(out);
-    const int error = close(out->descriptor) && errno != EINTR ? errno : 0;
-    out->descriptor = -1;
-    discard(out);
-    if (error) out->status = ct__path_refused(out->device, out->target, "writing failed: ", error);
-    return out->status;
-}
-
-ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
-{
-    if (bytes && !data) return ct__fail(device, CT_EINVAL, "ct_bytes_save: the data are NULL");
-    ct__output out;
-    ct_status s = ct__file_begin(&out, device, path);
-    return s ? s : ct__file_end(&out, ct__file_write(&out, data, bytes));
-}
-
-/* -- piece by piece -------------------------------------------------------------------------------------- */
-
+/* The bytes go to a temporary file beside the target, which the end syncs to the disk and renames. A target
+ * that cannot be replaced (a pipe, a terminal), and everything in /dev, is written directly. */
 struct ct_file_writer {
-    ct__output out;
+    output out;
+    bool direct;
+    char temporary[PATH_MAX + 64]; /* 64: for CT__TEMPORARY */
+    size_t fill;
+    char buffer[BUFFER];
 };
+
+/* Inspects what is at `path`: whether to write to it directly, and the permissions *mode of a file that will
+ * be replaced, else -1. The bits setuid and setgid were for the old contents. Returns errno. */
+static int inspect(const char *path, int *mode, bool *direct)
+{
+    struct stat info;
+    *mode = -1;
+    if (stat(path, &info)) return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(info.st_mode)) return EISDIR;
+    if (access(path, W_OK)) return errno;
+    *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
+    if (!*direct) *mode = info.st_mode & 0777;
+    return 0;
+}
+
+/* Creates and locks a new file beside the target. Returns its descriptor, or -1 with errno. */
+static int open_temporary(ct_file_writer *f)
+{
+    char *name = f->temporary;
+    const char *base = ct__path_split(f->out.target, name);
+    ct__temporary_reclaim(name, base);
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(name, sizeof f->temporary, CT__TEMPORARY, f->out.target, (long)getpid(),
+                 (unsigned long long)(uintptr_t)f, i);
+        const int descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
+        const int error = descriptor < 0 ? errno : ct__temporary_claim(descriptor);
+        if (!error) return descriptor;
+        if (descriptor >= 0) close(descriptor), unlink(name);
+        errno = error;
+        if (error != EEXIST) break;
+    }
+    return -1;
+}
+
+static ct_status begin(ct_file_writer *f, const char *path)
+{
+    output *out = &f->out;
+    int mode, error = inspect(path, &mode, &f->direct);
+    if (!error && !f->direct) error = ct__path_resolve(path, out->target);
+    if (error) return ct__path_refused(out->device, path, "", error);
+    if (f->direct) snprintf(out->target, sizeof out->target, "%s", path);
+    out->descriptor = f->direct ? ct__path_open(path, O_WRONLY | O_APPEND) : open_temporary(f);
+    if (out->descriptor < 0) return ct__path_refused(out->device, path, "cannot write here: ", errno);
+    if (mode >= 0 && fchmod(out->descriptor, (mode_t)mode))
+        return ct__path_refused(out->device, path, "cannot keep the mode: ", errno);
+    return CT_OK;
+}
 
 ct_file_writer *ct_file_writer_open(ct_device *device, const char *path)
 {
     if (ct__path_usable(device, path)) return NULL;
     ct_file_writer *f = ct__host_alloc(device, sizeof *f);
-    if (!f || !ct__file_begin(&f->out, device, path)) return f;
-    ct__host_free(device, f, sizeof *f);
+    if (!f) return NULL;
+    f->out = (output){ .device = device, .descriptor = -1 };
+    f->direct = false;
+    f->fill = 0;
+    const ct_status s = begin(f, path);
+    if (!s) return f;
+    ct_file_writer_end(f, s);
     return NULL;
+}
+
+static ct_status flush(ct_file_writer *f)
+{
+    size_t fill = f->fill;
+    f->fill = 0;
+    return put(&f->out, f->buffer, fill);
 }
 
 ct_status ct_file_writer_write(ct_file_writer *f, const void *data, size_t bytes)
 {
-    return !f || (bytes && !data) ? CT_EINVAL : ct__file_write(&f->out, data, bytes);
+    if (!f || (bytes && !data)) return CT_EINVAL;
+    if (f->out.status) return f->out.status;
+    if (bytes >= BUFFER - f->fill && flush(f)) return f->out.status;
+    if (bytes >= BUFFER) return put(&f->out, data, bytes);
+    if (bytes) memcpy(f->buffer + f->fill, data, bytes);
+    f->fill += bytes;
+    return CT_OK;
+}
+
+/* Renames the temporary file to the target. If the device holds a lock on the target, it moves to the new
+ * file. */
+static ct_status replace(ct_file_writer *f)
+{
+    output *out = &f->out;
+    ct_file_lock *lock = ct__lock_of(out->device, out->target);
+    char label[CT_SHOWN_PATH];
+    int error = sync_file(out->descriptor);
+    if (error) return refuse(out, "syncing failed: ", error);
+    if (lock && !ct__lock_holds(lock))
+        return out->status = ct__fail(out->device, CT_EIO,
+                                      "%s: another program has changed it since it was locked: load it again",
+                                      ct_show_path(out->target, label));
+    if (rename(f->temporary, out->target)) return refuse(out, "writing failed: ", errno);
+    if (lock)
+        ct__lock_move(lock, out->descriptor);
+    else
+        close(out->descriptor);
+    out->descriptor = -1;
+    error = sync_folder(out->target, f->temporary);
+    return error ? refuse(out, "it is written, but a power failure may undo that: ", error) : CT_OK;
+}
+
+static ct_status end_directly(output *out)
+{
+    const int error = close(out->descriptor) && errno != EINTR ? errno : 0;
+    out->descriptor = -1;
+    return error ? refuse(out, "writing failed: ", error) : CT_OK;
 }
 
 ct_status ct_file_writer_end(ct_file_writer *f, ct_status s)
 {
     if (!f) return s;
-    s = ct__file_end(&f->out, s);
-    ct__host_free(f->out.device, f, sizeof *f);
+    output *out = &f->out;
+    if (out->status) s = out->status;
+    if (!s) s = flush(f);
+    if (!s) s = f->direct ? end_directly(out) : replace(f);
+    if (out->descriptor >= 0) {
+        close(out->descriptor);
+        if (!f->direct) unlink(f->temporary);
+    }
+    ct__host_free(out->device, f, sizeof *f);
     return s;
+}
+
+ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
+{
+    if (bytes && !data) return ct__fail(device, CT_EINVAL, "ct_bytes_save: the data are NULL");
+    ct_file_writer *f = ct_file_writer_open(device, path);
+    return f ? ct_file_writer_end(f, ct_file_writer_write(f, data, bytes)) : ct_last_status(device);
 }
 
 /* -- appending ------------------------------------------------------------------------------------------- */
 
 struct ct_append_file {
-    ct__output out; /* without a buffer */
+    output out;
     time_t synced;
 };
 
@@ -274,13 +262,12 @@ ct_append_file *ct_append_open(ct_device *device, const char *path, uint64_t kee
 ct_status ct_append_bytes(ct_append_file *f, const void *data, size_t bytes)
 {
     if (!f || (bytes && !data)) return CT_EINVAL;
-    ct__output *out = &f->out;
+    output *out = &f->out;
     if (out->status || put(out, data, bytes)) return out->status;
     const time_t now = time(NULL);
     int error = now == f->synced ? 0 : sync_file(out->descriptor);
     f->synced = now;
-    return error ? give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error))
-                 : CT_OK;
+    return error ? refuse(out, "syncing failed: ", error) : CT_OK;
 }
 
 void ct_append_close(ct_append_file *f)

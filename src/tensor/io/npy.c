@@ -41,20 +41,17 @@ static void convert(const ct__npy_header *h, const unsigned char *raw, char *to,
 /* Reads the rest of the file into the contiguous tensor t. scratch: room for CHUNK elements of each side. */
 static ct_status read_elements(const ct__npy_header *h, const ct_tensor *t, char *scratch)
 {
-    ct_device *device = h->in->device;
     const size_t size = ct__size(h->dtype), width = (size_t)h->width, count = (size_t)ct_tensor_count(t);
     unsigned char *raw = (unsigned char *)scratch + CHUNK * size;
-    for (size_t at = 0, n, got; at < count; at += n) {
+    ct_status s = CT_OK;
+    for (size_t at = 0, n; at < count && !s; at += n) {
         n = count - at < CHUNK ? count - at : CHUNK;
-        ct_status s = ct__input_read(h->in, raw, n * width, &got);
-        if (!s && got < n * width)
-            s = ct__fail(device, CT_EIO, "%s: the file became shorter while it was read", h->in->label);
-        if (s) return s;
+        s = ct_file_reader_read(h->file, raw, n * width);
+        if (s) break;
         convert(h, raw, scratch, n);
-        s = device->backend->upload(device, (char *)t->view.data + at * size, scratch, n * size);
-        if (s) return s;
+        s = h->device->backend->upload(h->device, (char *)t->view.data + at * size, scratch, n * size);
     }
-    return CT_OK;
+    return s;
 }
 
 /* A row-major copy of t, whose dimensions are in reverse order. Releases t. */
@@ -71,7 +68,7 @@ static ct_tensor *from_fortran(ct_tensor *t)
 static ct_tensor *load_elements(const ct__npy_header *h)
 {
     const bool reversed = h->fortran && h->shape.ndim > 1;
-    ct_device *device = h->in->device;
+    ct_device *device = h->device;
     ct_shape shape = h->shape;
     for (int i = 0; reversed && i < shape.ndim; i++) shape.dim[i] = h->shape.dim[shape.ndim - 1 - i];
     ct_tensor *t = ct_empty(device, h->dtype, shape);
@@ -85,21 +82,41 @@ static ct_tensor *load_elements(const ct__npy_header *h)
 
 ct_tensor *ct_npy_load(ct_device *device, const char *path)
 {
-    ct__input in;
-    if (ct__input_open(&in, device, path)) return NULL;
-    ct__npy_header h = { .in = &in };
+    ct__npy_header h = { .device = device, .file = ct_file_reader_open(device, path) };
+    if (!h.file) return NULL;
+    ct_show_path(path, h.label);
     ct_tensor *t = ct__npy_read_header(&h) ? NULL : load_elements(&h);
-    ct__input_close(&in);
+    ct_file_reader_close(h.file);
     return t;
 }
 
 /* -- writing --------------------------------------------------------------------------------------------- */
 
-static ct_status write_header(ct__output *out, const ct_tensor *t, const void *context)
+/* Writes the elements of the contiguous t. chunk: room for CHUNK of them. */
+static ct_status write_elements(ct_file_writer *file, const ct_tensor *t, char *chunk)
 {
-    (void)context;
-    char text[512];
-    return ct__file_write(out, text, ct__npy_write_header(&t->view, text, sizeof text));
+    ct_device *device = ct_tensor_device(t);
+    const size_t size = ct__size(t->view.dtype), count = (size_t)ct_tensor_count(t);
+    ct_status s = CT_OK;
+    for (size_t at = 0, n; at < count && !s; at += n) {
+        n = count - at < CHUNK ? count - at : CHUNK;
+        s = device->backend->download(device, chunk, (const char *)t->view.data + at * size, n * size);
+        if (!s) s = ct_file_writer_write(file, chunk, n * size);
+    }
+    return s;
+}
+
+static ct_status save(const ct_tensor *t, const char *path)
+{
+    ct_device *device = ct_tensor_device(t);
+    ct_file_writer *file = ct_file_writer_open(device, path);
+    if (!file) return device->last_status;
+    char text[512], *chunk = ct__host_alloc(device, CHUNK * sizeof(int64_t));
+    ct_status s = chunk ? CT_OK : CT_ENOMEM;
+    if (!s) s = ct_file_writer_write(file, text, ct__npy_write_header(&t->view, text, sizeof text));
+    if (!s) s = write_elements(file, t, chunk);
+    ct__host_free(device, chunk, CHUNK * sizeof(int64_t));
+    return ct_file_writer_end(file, s);
 }
 
 ct_status ct_npy_save(const ct_tensor *t, const char *path)
@@ -110,5 +127,8 @@ ct_status ct_npy_save(const ct_tensor *t, const char *path)
     if (t->view.dtype == CT_BF16)
         return ct__fail(device, CT_EDTYPE,
                         "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");
-    return ct__file_save(t, t->view.dtype, path, &(ct__format){ .head = write_header });
+    ct_tensor *dense = ct__dense_of(t);
+    const ct_status s = dense ? save(dense, path) : device->last_status;
+    ct_release(dense);
+    return s;
 }

@@ -14,7 +14,7 @@ typedef ct__npy_header header;
 
 static ct_status wrong(header *h, const char *expected)
 {
-    return ct__fail(h->in->device, CT_EFORMAT, "%s: header, byte %zu: %s expected", h->in->label,
+    return ct__fail(h->device, CT_EFORMAT, "%s: header, byte %zu: %s expected", h->label,
                     (size_t)h->start + (size_t)(h->at - h->text), expected);
 }
 
@@ -68,10 +68,10 @@ static ct_status read_descr(header *h)
         return CT_OK;
     }
     return ct__fail(
-        h->in->device, CT_EFORMAT,
+        h->device, CT_EFORMAT,
         "%s: elements of type '%s' cannot be read: f8, f4, f2, i1 to i8, u1 to u4 and b1 can; save it as "
         "float64",
-        h->in->label, ct_show_text(text, size, shown));
+        h->label, ct_show_text(text, size, shown));
 }
 
 static ct_status read_order(header *h)
@@ -89,8 +89,7 @@ static ct_status read_shape(header *h)
         if (!comma || h->at == h->end || *h->at < '0' || *h->at > '9')
             return wrong(h, "a shape such as (3, 4)");
         if (h->shape.ndim == CT_MAX_DIMS)
-            return ct__fail(h->in->device, CT_EFORMAT, "%s: more than %d dimensions", h->in->label,
-                            CT_MAX_DIMS);
+            return ct__fail(h->device, CT_EFORMAT, "%s: more than %d dimensions", h->label, CT_MAX_DIMS);
         int64_t n = 0;
         for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++) {
             if (n > (INT64_MAX - 9) / 10) return wrong(h, "an extent of less than 2^63");
@@ -134,25 +133,21 @@ static ct_status read_dict(header *h)
 /* -- reading --------------------------------------------------------------------------------------------- */
 
 /* Reads the magic, the version and the length of the dict. */
-static ct_status read_lead(header *h, size_t *length)
+static ct_status read_lead(header *h, int64_t size, size_t *length)
 {
     unsigned char lead[12] = { 0 };
-    size_t got;
-    if (h->in->size < 0) return ct__fail(h->in->device, CT_EIO, "%s: not a regular file", h->in->label);
-    ct_status s = ct__input_read(h->in, lead, 10, &got);
+    ct_status s = size < 10 ? CT_OK : ct_file_reader_read(h->file, lead, 10);
     if (s) return s;
-    if (got < 10 || memcmp(lead, magic, MAGIC))
-        return ct__fail(h->in->device, CT_EFORMAT, got ? "%s: not a .npy file" : "%s: the file is empty",
-                        h->in->label);
+    if (memcmp(lead, magic, MAGIC)) return ct__fail(h->device, CT_EFORMAT, "%s: not a .npy file", h->label);
     if (lead[6] < 1 || lead[6] > 3)
-        return ct__fail(h->in->device, CT_EFORMAT, "%s: .npy version %d.%d: only 1 to 3 are known",
-                        h->in->label, lead[6], lead[7]);
+        return ct__fail(h->device, CT_EFORMAT, "%s: .npy version %d.%d: only 1 to 3 are known", h->label,
+                        lead[6], lead[7]);
     h->start = lead[6] > 1 ? 12 : 10;
-    s = ct__input_read(h->in, lead + 10, (size_t)h->start - 10, &got);
+    if (h->start <= size) s = ct_file_reader_read(h->file, lead + 10, (size_t)h->start - 10);
     *length = lead[8] | (size_t)lead[9] << 8 | (size_t)lead[10] << 16 | (size_t)lead[11] << 24;
-    if (!s && (*length > LONGEST_DICT || h->start + (int64_t)*length > h->in->size))
-        s = ct__fail(h->in->device, CT_EFORMAT, "%s: a header of %zu bytes in a file of %lld", h->in->label,
-                     *length, (long long)h->in->size);
+    if (!s && (*length > LONGEST_DICT || h->start + (int64_t)*length > size))
+        s = ct__fail(h->device, CT_EFORMAT, "%s: a header of %zu bytes in a file of %lld", h->label, *length,
+                     (long long)size);
     return s;
 }
 
@@ -162,28 +157,28 @@ static ct_status check_rest(const header *h, int64_t rest)
     char shape[96];
     const int64_t count = ct_shape_count(h->shape);
     if (count < 0 || count > rest / h->width)
-        return ct__fail(h->in->device, CT_EFORMAT,
+        return ct__fail(h->device, CT_EFORMAT,
                         "%s: truncated: %s elements of %d bytes do not fit into the %lld that follow",
-                        h->in->label, ct__shape_text(h->shape, shape, sizeof shape), h->width,
-                        (long long)rest);
+                        h->label, ct__shape_text(h->shape, shape, sizeof shape), h->width, (long long)rest);
     if (count * h->width != rest)
-        return ct__fail(h->in->device, CT_EFORMAT, "%s: %lld bytes follow the %s elements of %d bytes",
-                        h->in->label, (long long)(rest - count * h->width),
-                        ct__shape_text(h->shape, shape, sizeof shape), h->width);
+        return ct__fail(h->device, CT_EFORMAT, "%s: %lld bytes follow the %s elements of %d bytes", h->label,
+                        (long long)(rest - count * h->width), ct__shape_text(h->shape, shape, sizeof shape),
+                        h->width);
     return CT_OK;
 }
 
 ct_status ct__npy_read_header(header *h)
 {
-    size_t length = 0, got = 0;
-    ct_status s = read_lead(h, &length);
-    char *text = s ? NULL : ct__host_alloc(h->in->device, LONGEST_DICT);
-    if (!s) s = text ? ct__input_read(h->in, text, length, &got) : CT_ENOMEM;
+    const int64_t size = (int64_t)ct_file_reader_size(h->file);
+    size_t length = 0;
+    ct_status s = read_lead(h, size, &length);
+    char *text = s ? NULL : ct__host_alloc(h->device, LONGEST_DICT);
+    if (!s) s = text ? ct_file_reader_read(h->file, text, length) : CT_ENOMEM;
     h->text = h->at = text;
-    h->end = text ? text + got : NULL;
+    h->end = text ? text + length : NULL;
     if (!s) s = read_dict(h);
-    if (!s) s = check_rest(h, h->in->size - h->start - (int64_t)length);
-    ct__host_free(h->in->device, text, LONGEST_DICT);
+    if (!s) s = check_rest(h, size - h->start - (int64_t)length);
+    ct__host_free(h->device, text, LONGEST_DICT);
     return s;
 }
 

@@ -3,12 +3,13 @@
 #ifndef CT_TENSOR_NPY_HEADER_H
 #define CT_TENSOR_NPY_HEADER_H
 
+#include <cotangent/io.h>
 #include <cotangent/view.h>
 
-#include "file.h"
-
 typedef struct ct__npy_header {
-    ct__input *in;
+    ct_device *device;
+    ct_file_reader *file;
+    char label[CT_SHOWN_PATH];   /* its path, for messages */
     const char *text, *at, *end; /* of the dict, while it is read         */
     int64_t start;               /* of the dict in the file               */
     char kind;                   /* of an element: f, i, u, b as in descr */
@@ -24,7 +25,7 @@ static inline bool ct__little_endian(void)
     return *(const unsigned char *)&one == 1;
 }
 
-/* Reads the header of h->in, and checks that its elements, and nothing else, follow. */
+/* Reads the header of h->file, and checks that its elements, and nothing else, follow. */
 ct_status ct__npy_read_header(ct__npy_header *h);
 /* The header for v's elements in row-major order and this machine's byte order. Returns its size. */
 size_t ct__npy_write_header(const ct_view *v, char *text, size_t size);

@@ -6,6 +6,9 @@
 
 #include <limits.h>
 
+/* The most bytes of one read or write. */
+enum { CT__MOST_AT_ONCE = 1 << 30 };
+
 /* Resolves the symbolic links of `path`, even if nothing exists there yet. Returns errno. */
 int ct__path_resolve(const char *path, char target[PATH_MAX]);
 /* Copies the folder of a path, with "/" at its end, or ".", to `folder`, which must hold one byte more than
