@@ -85,26 +85,29 @@ static bool all_regular(ct_call *c, ct_view A)
 }
 
 /* C = det(A) A⁻ᵀ = det(L U) Πᵀ L⁻ᵀ U⁻ᵀ. Where A is ill-conditioned the inverse is inaccurate, but C is not,
- * since the determinant is that of the same factors. */
+ * since the determinant is that of the same factors. Its root is multiplied twice: det A may be out of range
+ * where C is not. */
 static void by_factors(ct_call *c, ct_view A, ct_view C)
 {
     const ct_shape shape = ct_view_shape(A);
     ct_shape batch = shape, order_shape = shape;
     batch.ndim -= 2, order_shape.ndim--;
     ct_view LU = ct_view_transpose(ct_scratch(c, A.dtype, shape)), order = ct_scratch(c, CT_I64, order_shape),
-            det = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch),
+            root = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch),
             X = ct_scratch(c, A.dtype, shape), pivots = ct_scratch(c, A.dtype, order_shape);
     ct_prim_getrf(c, A, LU, order);
-    ct_prim_lu_det(c, A, det, sign);
+    ct_prim_lu_det(c, A, root, sign);
     ct_prim_map1(c, CT_MAP_abs, NULL, ct_view_diagonal(LU), pivots);
     ct_prim_map1(c, CT_MAP_log, NULL, pivots, pivots);
-    ct_prim_reduce(c, CT_REDUCE_SUM, pivots, ct__with_ones(det, 1));
-    ct_prim_map1(c, CT_MAP_exp, NULL, det, det);
-    ct_prim_map2(c, CT_MAP_mul, det, sign, det);
+    ct_prim_reduce(c, CT_REDUCE_SUM, pivots, ct__with_ones(root, 1));
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, root, root);
+    ct_prim_map1(c, CT_MAP_exp, NULL, root, root);
+    ct_prim_map2(c, CT_MAP_mul, root, sign, sign);
     ct_prim_fill(c, X, 0);
-    ct_prim_copy(c, ct__with_ones(det, 1), ct_view_diagonal(X));
+    ct_prim_copy(c, ct__with_ones(sign, 1), ct_view_diagonal(X));
     ct_prim_trsm(c, CT_UPPER | CT_TRANS, 1, LU, X);
     ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_UNIT, 1, LU, X);
+    ct_prim_map2(c, CT_MAP_mul, X, ct__with_ones(root, 2), X);
     ct_prim_permute_rows(c, X, order, true, C);
 }
 
@@ -155,7 +158,7 @@ static void hessian_forward(ct_call *c)
 }
 
 static const ct_op hessian = {
-    .name = "det_hessian", .n_in = 2, .shape = square, .forward = hessian_forward
+    .name = "det_hessian", .n_in = 2, .shape = square, .forward = hessian_forward, .finite = true
 };
 
 /* √Σ x² of a matrix, as (..., 1, 1) */
@@ -188,7 +191,8 @@ static const ct_op cofactor = { .name = "cofactor",
                                 .shape = square,
                                 .forward = cofactor_forward,
                                 .vjp = cofactor_vjp,
-                                .jvp = cofactor_jvp };
+                                .jvp = cofactor_jvp,
+                                .finite = true };
 
 static ct_var cofactors(ct_var A) { return ct_apply(&cofactor, &A, 1, NULL, 0); }
 
@@ -231,6 +235,7 @@ const ct_op ct_op_det = { .name = "det",
                           .vjp = vjp,
                           .jvp = jvp,
                           .sample = sample,
-                          .jvp_stacked = true };
+                          .jvp_stacked = true,
+                          .finite = true };
 
 ct_var ct_det(ct_var A) { return ct_apply(&ct_op_det, &A, 1, NULL, 0); }

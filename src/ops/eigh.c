@@ -89,7 +89,8 @@ const ct_op ct_op_eigh = { .name = "eigh",
                            .vjp = vjp,
                            .jvp = jvp,
                            .sample = sample,
-                           .jvp_stacked = true };
+                           .jvp_stacked = true,
+                           .finite = true };
 
 ct_var ct_eigh(ct_var A, ct_var *V)
 {

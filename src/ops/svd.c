@@ -157,7 +157,8 @@ const ct_op ct_op_svd = { .name = "svd",
                           .vjp = vjp,
                           .jvp = jvp,
                           .sample = sample,
-                          .jvp_stacked = true };
+                          .jvp_stacked = true,
+                          .finite = true };
 
 ct_var ct_svd(ct_var A, ct_var *U, ct_var *Vt)
 {

@@ -66,6 +66,7 @@ void ct_give_out_dot(ct_rule *g, int k, ct_var dot)
     if (dot.tape != tape || ct_var_dtype(dot) != ct_var_dtype(y))
         ct_tape_fail(tape, CT_EINVAL, "the tangent of output %d must be on its tape and %s", k,
                      ct_dtype_name(ct_var_dtype(y)));
+    if (tape->node[g->index].op->finite) ct__check_finite(tape, "a tangent", dot);
     const ct_shape shape = ct__dot_shape(g, y);
     if (ct__tangents(g)) dot = with_ones(dot, shape.ndim);
     if (!ct_shape_equal(ct_var_shape(dot), shape)) dot = ct_broadcast_to(dot, shape);
