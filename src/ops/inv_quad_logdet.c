@@ -87,6 +87,7 @@ const ct_op ct_op_inv_quad_logdet = { .name = "inv_quad_logdet",
                                       .forward = forward,
                                       .vjp = vjp,
                                       .jvp = jvp,
+                                      .jvp_stacked = true,
                                       .sample = sample,
                                       .finite = true };
 

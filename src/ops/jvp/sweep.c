@@ -39,6 +39,14 @@ static ct_var with_ones(ct_var dot, int ndim)
     return ones > 0 ? ct_reshape(dot, shape) : dot;
 }
 
+ct_var ct__sum_terms(const ct_rule *g, ct_var terms, int dim, bool keep)
+{
+    const int64_t T = ct__tangents(g);
+    if (dim != CT_ALL || !T) return ct_sum(terms, dim == CT_ALL ? dim : ct__from_end(g, dim), keep);
+    const ct_var sums = ct_sum(ct_reshape(terms, ct_shape2(T, -1)), -1, false);
+    return keep ? with_ones(sums, ct_var_shape(terms).ndim) : sums;
+}
+
 ct_var ct_in_dot(ct_rule *g, int i)
 {
     const ct_var x = ct_in(g, i); /* fails if there is no such input */
