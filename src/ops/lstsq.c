@@ -53,14 +53,22 @@ static void forward(ct_call *c)
     if (ct_outs(c) == 2) ct_set_result(c, 1, R);
 }
 
-/* ρ (AᵀA)⁻¹ V, with ρ (..., 1, 1) of the size of A. Without ρ it is out of range long before what is computed
- * from it. */
+/* √Σ x² of each matrix, and no less than what has an inverse: (..., 1, 1), a constant */
+static ct_var size_of(ct_var x)
+{
+    const double least = ct_var_dtype(x) == CT_F32 ? FLT_MIN : DBL_MIN;
+    return ct_shift(ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true), least);
+}
+
+/* ρ (AᵀA)⁻¹ V = R⁻¹ R⁻ᵀ V / ρ for AᵀA = ρ² RᵀR, with ρ (..., 1, 1) of the size of A. Without ρ it is out of
+ * range long before what is computed from it. */
 static ct_var normal_solve(const ct_rule *g, ct_var V, ct_var *rho)
 {
-    ct_var A = ct_in(g, 0), R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_out_at(g, 1);
-    const double least = ct_var_dtype(A) == CT_F32 ? FLT_MIN : DBL_MIN;
-    *rho = ct_unsqueeze(ct_shift(ct_norm(ct_diag(ct_stop_gradient(R)), -1, true), least), -1);
-    return ct_tri_solve(R, ct_tri_solve(ct_div(R, *rho), V, CT_UPPER | CT_TRANS), CT_UPPER);
+    ct_var S = ct_recording(g) ? ct_in(g, 0) : ct_triu(ct_out_at(g, 1), 0);
+    *rho = size_of(S);
+    S = ct_div(S, *rho);
+    ct_var R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(S), S))) : S;
+    return ct_tri_solve(R, ct_div(ct_tri_solve(R, V, CT_UPPER | CT_TRANS), *rho), CT_UPPER);
 }
 
 static void vjp(ct_rule *g)
