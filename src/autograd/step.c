@@ -107,8 +107,8 @@ static void forget_outcome(ct_step *step)
 {
     ct_tape *tape = step->tape;
     ct__truncate(tape, step->n, step->mark);
-    for (ct_node *node = tape->node; node < tape->node + tape->n; node++)
-        if (node->value) node->version = node->value->view.storage->version;
+    for (uint32_t i = 0; i < tape->n; i++)
+        if (tape->node[i].value) tape->node[i].version = tape->node[i].value->view.storage->version;
     tape->status = CT_OK;
     tape->message[0] = '\0';
     tape->failure.set = false;

@@ -13,13 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define WITH_ASAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define WITH_ASAN 1
-#    endif
-#endif
 #ifdef WITH_ASAN
 #    include <sanitizer/asan_interface.h>
 #    define CLOSE(p, n) __asan_poison_memory_region(p, n)

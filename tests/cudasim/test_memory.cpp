@@ -45,7 +45,7 @@ static void too_far(void **)
 /* Not under the address sanitizer, which stops at the write itself. */
 static void fences(void **)
 {
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef WITH_ASAN
     char *p;
     assert_cuda(cudaMalloc((void **)&p, 100));
     cudaStream_t s;

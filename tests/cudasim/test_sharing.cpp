@@ -131,16 +131,16 @@ static void errors_of_ours(void **)
 
 /* -- the current GPU ------------------------------------------------------------------------------------- */
 
-static void *context_now(void)
+static struct CUctx_st *context_now(void)
 {
-    int (*current)(void **) = NULL;
-    void *context = NULL;
+    int (*current)(struct CUctx_st **) = NULL;
+    struct CUctx_st *context = NULL;
     assert_cuda(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&current, 12000, 0));
     assert_int_equal(current(&context), 0);
     return context;
 }
 
-static thread_local void *context;
+static thread_local struct CUctx_st *context;
 static void same_context(void) { assert_ptr_equal(context_now(), context); }
 
 static void on(const char *name, int gpu)
