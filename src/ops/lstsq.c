@@ -53,28 +53,32 @@ static void forward(ct_call *c)
     if (ct_outs(c) == 2) ct_set_result(c, 1, R);
 }
 
-/* √Σ x² of each matrix, and no less than what has an inverse: (..., 1, 1), a constant */
+/* √Σ x² of each matrix, or 1 if that is 0: (..., 1, 1), a constant */
 static ct_var size_of(ct_var x)
 {
-    const double least = ct_var_dtype(x) == CT_F32 ? FLT_MIN : DBL_MIN;
-    return ct_shift(ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true), least);
+    ct_var size = ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true);
+    return ct_where(size, size, ct_scalar(x.tape, ct_var_dtype(x), 1));
 }
 
-/* ρ (AᵀA)⁻¹ V = R⁻¹ R⁻ᵀ V / ρ for AᵀA = ρ² RᵀR, with ρ (..., 1, 1) of the size of A. Without ρ it is out of
- * range long before what is computed from it. */
-static ct_var normal_solve(const ct_rule *g, ct_var V, ct_var *rho)
+/* R and ρ of AᵀA = ρ² RᵀR, with ρ (..., 1, 1) of the size of A */
+static ct_var triangle(const ct_rule *g, ct_var *rho)
 {
     ct_var S = ct_recording(g) ? ct_in(g, 0) : ct_triu(ct_out_at(g, 1), 0);
     *rho = size_of(S);
     S = ct_div(S, *rho);
-    ct_var R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(S), S))) : S;
-    return ct_tri_solve(R, ct_div(ct_tri_solve(R, V, CT_UPPER | CT_TRANS), *rho), CT_UPPER);
+    return ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(S), S))) : S;
+}
+
+/* ρ (AᵀA)⁻¹ V. Without ρ it is out of range long before what is computed from it. */
+static ct_var normal_solve(ct_var R, ct_var rho, ct_var V)
+{
+    return ct_tri_solve(R, ct_div(ct_tri_solve(R, V, CT_UPPER | CT_TRANS), rho), CT_UPPER);
 }
 
 static void vjp(ct_rule *g)
 {
-    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), rho, Z = normal_solve(g, ct_out_bar(g), &rho);
-    ct_var B_bar = ct_div(ct_matmul(A, Z), rho);
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), rho, R = triangle(g, &rho);
+    ct_var Z = normal_solve(R, rho, ct_out_bar(g)), B_bar = ct_div(ct_matmul(A, Z), rho);
     ct_in_bar(g, 1, B_bar);
     if (!ct_wants(g, 0)) return;
     ct_var residual = ct_div(ct_sub(B, ct_matmul(A, X)), rho);
@@ -84,10 +88,11 @@ static void vjp(ct_rule *g)
 static void jvp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), A_dot = ct_in_dot(g, 0), B_dot = ct_in_dot(g, 1);
-    ct_var residual = ct_sub(B, ct_matmul(A, X)), moved = ct_sub(B_dot, ct_matmul(A_dot, X));
-    ct_var rho, right = ct_add(ct_matmul(ct_t(A_dot), residual), ct_matmul(ct_t(A), moved));
-    ct_var Z = normal_solve(g, right, &rho);
-    ct_give_out_dot(g, 0, ct_div(Z, rho));
+    ct_var rho, R = triangle(g, &rho);
+    ct_var residual = ct_div(ct_sub(B, ct_matmul(A, X)), rho),
+           moved = ct_div(ct_sub(B_dot, ct_matmul(A_dot, X)), rho);
+    ct_var right = ct_add(ct_matmul(ct_t(A_dot), residual), ct_matmul(ct_t(A), moved));
+    ct_give_out_dot(g, 0, normal_solve(R, rho, right));
 }
 
 static void draw(ct_sample *s, int i)

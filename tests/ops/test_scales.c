@@ -18,11 +18,11 @@ static bool is_other(const char *name)
     return false;
 }
 
-typedef enum mode { REVERSE, RECORDED, FORWARD, MODES } mode;
-static const char *const mode_names[MODES] = { "reverse", "recorded", "forward" };
+typedef enum mode { REVERSE, RECORDED, FORWARD, ALONG, MODES } mode;
+static const char *const mode_names[MODES] = { "reverse", "recorded", "forward", "along" };
 
 /* What is computed of an op: output `out`, and its derivatives in `mode`, where the inputs in `which` are
- * scaled by 10^k. */
+ * scaled by 10^k, and for ALONG their tangents, too. */
 typedef struct task {
     mode mode;
     int out, k;
@@ -50,11 +50,12 @@ static ct_tensor *scaled(const point *p, int i, int k, ct_dtype dtype)
     return out;
 }
 
-static ct_var draw(const point *p, ct_var like, uint64_t stream)
+/* 10^k times random numbers. */
+static ct_var draw(const point *p, ct_var like, uint64_t stream, int k)
 {
     ct_tensor *wide = ct_rand_normal(p->device, CT_F64, ct_var_shape(like), 5, stream);
     ct_tensor *t = ct_tensor_cast(wide, ct_var_dtype(like));
-    ct_var v = ct_constant(p->tape, t);
+    ct_var v = ct_scale(ct_scale(ct_constant(p->tape, t), pow(10, k / 2)), pow(10, k - k / 2));
     ct_release(wide);
     ct_release(t);
     return v;
@@ -90,21 +91,23 @@ static int compute(results *r, const point *p, const task *t, ct_dtype dtype)
     ct_tape_reset(p->tape);
     for (int i = 0; i < p->s.n_in; i++) {
         const bool floating = p->s.kind[i] != CT__SAMPLE_INDEX;
-        ct_tensor *value = floating ? scaled(p, i, t->which >> i & 1 ? t->k : 0, dtype) : p->s.in[i];
+        const int k = t->which >> i & 1 ? t->k : 0;
+        ct_tensor *value = floating ? scaled(p, i, k, dtype) : p->s.in[i];
         in[i] = floating ? ct_leaf(p->tape, value) : ct_constant(p->tape, value);
         if (!floating) continue;
-        dot[n] = draw(p, in[i], (uint64_t)i), x[n++] = in[i];
+        dot[n] = draw(p, in[i], (uint64_t)i, t->mode == ALONG ? k : 0), x[n++] = in[i];
         ct_release(value);
     }
     ct_var first = ct_apply(p->op, in, p->s.n_in, p->s.attr_size ? p->s.attr : NULL, p->s.attr_size);
     const int outputs = outputs_of(first);
     ct_var y = t->out ? ct_output(first, t->out) : first;
     keep(r, y);
-    if (t->mode == FORWARD) {
+    if (t->mode >= FORWARD) {
         ct_jvp(&y, &y_dot, 1, x, dot, n, CT_GRAD_FREE);
         keep(r, y_dot);
     } else {
-        ct_grad(y, draw(p, y, CT_MAX_INPUTS), x, bar, n, t->mode == REVERSE ? CT_GRAD_KEEP : CT_GRAD_RECORD);
+        ct_grad(y, draw(p, y, CT_MAX_INPUTS, 0), x, bar, n,
+                t->mode == REVERSE ? CT_GRAD_KEEP : CT_GRAD_RECORD);
         for (int i = 0; i < n; i++) keep(r, bar[i]);
     }
     r->status = ct_tape_status(p->tape);
