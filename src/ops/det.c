@@ -131,7 +131,28 @@ static void cofactor_forward(ct_call *c)
 
 /* -- H[X] ------------------------------------------------------------------------------------------------ */
 
-/* From A and X. D_ij = c_i / s_j, with rounding in place of an s_j that is less. */
+/* D_ij = c_i / s_j (..., n, n) off the diagonal, with rounding in place of an s_j that is less. The root of
+ * c_i is multiplied twice: c_i may be out of range where D_ij is not. */
+static ct_view products_without_two(ct_call *c, const parts *q, ct_shape shape)
+{
+    const ct_dtype t = q->s.dtype;
+    const double least_s = t == CT_F32 ? (double)FLT_MIN : DBL_MIN;
+    ct_view least = ct_scratch(c, t, ct__matrix_shape(shape, 1, 1)), D = ct_scratch(c, t, shape);
+    parts roots = *q;
+    roots.s = ct_scratch(c, t, ct_view_shape(q->s));
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ epsilon(t), 0 }, ct_view_slice(q->s, -2, 0, 1, 1), least);
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ least_s, 0 }, least, least);
+    ct_prim_map2(c, CT_MAP_maximum, q->s, least, q->s);
+    ct_prim_map1(c, CT_MAP_sqrt, NULL, q->s, roots.s);
+    ct_view root = products_of_others(c, &roots);
+    ct_prim_map2(c, CT_MAP_div, root, ct_view_transpose(q->s), D);
+    ct_prim_map1(c, CT_MAP_abs, NULL, root, root);
+    ct_prim_map2(c, CT_MAP_mul, D, root, D);
+    ct_prim_fill(c, ct_view_diagonal(D), 0);
+    return D;
+}
+
+/* From A and X. */
 static void hessian_forward(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), X = ct_arg(c, 1), H = ct_result(c);
@@ -139,14 +160,9 @@ static void hessian_forward(ct_call *c)
     const int64_t n = ct_view_dim(A, -1);
     if (!ct_is_view(H) || !ct_view_count(H)) return;
     const parts q = decompose(c, A);
-    ct_view least = ct_scratch(c, A.dtype, ct__matrix_shape(shape, 1, 1)), T = ct_scratch(c, A.dtype, shape),
-            K = ct_scratch(c, A.dtype, shape), D = ct_scratch(c, A.dtype, shape),
+    ct_view T = ct_scratch(c, A.dtype, shape), K = ct_scratch(c, A.dtype, shape),
+            D = products_without_two(c, &q, shape),
             sums = ct_scratch(c, A.dtype, ct__matrix_shape(shape, n, 1));
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ epsilon(A.dtype), 0 }, ct_view_slice(q.s, -2, 0, 1, 1), least);
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ A.dtype == CT_F32 ? 1e-18 : 1e-150, 0 }, least, least);
-    ct_prim_map2(c, CT_MAP_maximum, q.s, least, q.s);
-    ct_prim_map2(c, CT_MAP_div, products_of_others(c, &q), ct_view_transpose(q.s), D);
-    ct_prim_fill(c, ct_view_diagonal(D), 0);
     ct_prim_gemm(c, 1, ct_view_transpose(q.U), X, 0, T);
     ct_prim_gemm(c, 1, T, ct_view_transpose(q.Vt), 0, K);
     ct_prim_gemm(c, 1, D, ct_view_unsqueeze(ct_view_diagonal(K), -1), 0, sums);
