@@ -13,12 +13,6 @@
 #ifndef COTANGENT_MAPS_H
 #define COTANGENT_MAPS_H
 
-/* 1 / (1 + e^-x), given e = e^-|x|; and e / (1 + e)², which is a quarter of 1 / cosh² u for e = e^-2|u|.
- * Neither overflows, and nothing cancels, so the tails keep their digits. Both use e without a condition, so
- * that compilers evaluate it once. */
-#define CT_LOGISTIC(x, e) (((T)(x < 0) * e + (T)(x >= 0)) / (1 + e))
-#define CT_BELL(e)        (e / ((1 + e) * (1 + e)))
-
 /* From here on e^(-x²) is 0 in every dtype. Its rule clips x there, because 0 · ∞ is NaN. */
 #define CT_GAUSSIAN_FAR 40
 
@@ -39,17 +33,12 @@
     M(reciprocal, 1 / x,                     -y * y,                   ct_neg(ct_mul(g, ct_square(y))))      \
     M(sin,        FN(sin)(x),                FN(cos)(x),               ct_mul(g, ct_cos(x)))                 \
     M(cos,        FN(cos)(x),                -FN(sin)(x),              ct_neg(ct_mul(g, ct_sin(x))))         \
-    M(tanh,       FN(tanh)(x),               4 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))),                         \
-                  ct_mul(g, ct_sech2(x)))                                                                    \
-    M(sech2,      4 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))),                                                    \
-                  -8 * CT_BELL(FN(exp)(-2 * FN(fabs)(x))) * FN(tanh)(x),                                     \
+    M(tanh,       FN(tanh)(x),               FN(ct__sech2)(x),         ct_mul(g, ct_sech2(x)))               \
+    M(sech2,      FN(ct__sech2)(x),          -2 * FN(ct__sech2)(x) * FN(tanh)(x),                            \
                   ct_mul(g, ct_scale(ct_mul(y, ct_tanh(x)), -2)))                                            \
-    M(sigmoid,    CT_LOGISTIC(x, FN(exp)(-FN(fabs)(x))),                                                     \
-                  CT_BELL(FN(exp)(-FN(fabs)(x))),                                                            \
+    M(sigmoid,    FN(ct__sigmoid)(x),        FN(ct__sech2)(x / 2) / 4,                                       \
                   ct_mul(g, ct_scale(ct_sech2(ct_scale(x, 0.5)), 0.25)))                                     \
-    M(softplus,   FN(fmax)(x, (T)0) + FN(log1p)(FN(exp)(-FN(fabs)(x))),                                      \
-                  CT_LOGISTIC(x, FN(exp)(-FN(fabs)(x))),                                                     \
-                  ct_mul(g, ct_sigmoid(x)))                                                                  \
+    M(softplus,   FN(ct__softplus)(x),       FN(ct__sigmoid)(x),       ct_mul(g, ct_sigmoid(x)))             \
     M(relu,       x > 0 || x != x ? x : 0,   x != x ? x : (T)(x > 0),  ct_mul(g, step_of(x)))                \
     M(erf,        FN(erf)(x),                (T)1.1283791670955126 * FN(ct__gaussian)(x),                    \
                   ct_mul(g, ct_scale(ct_gaussian(x), 1.1283791670955126)))                                   \

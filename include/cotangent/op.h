@@ -54,6 +54,9 @@ typedef struct ct_op {
     /* Whether jvp takes T tangents at a time: (T, 1, ..., 1, own dimensions), one dimension more than the
      * input that has the most. It gives them with T first. Otherwise it is called T times. */
     bool jvp_stacked;
+    /* Whether an output, a cotangent or a tangent that is not finite is a numerical failure, which is
+     * flagged. Otherwise it is what IEEE arithmetic gives. */
+    bool finite;
     /* With a map for single elements the tape keeps them in its nodes, if they lie in host memory. It calls
      * neither shape nor forward, and vjp only in a recorded sweep. */
     ct_number_map number;

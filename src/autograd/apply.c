@@ -94,6 +94,7 @@ static ct_var compose(ct_call *c)
     const uint32_t position = tape->n, suspects = tape->n_suspects;
     c->n_out = c->results = 0;
     ct_var y = c->op->compose(c);
+    if (c->op->finite) ct__check_finite(tape, "its value", y);
     ct__release_scratch(c);
     if (y.tape != tape) ct_tape_fail(tape, CT_EINVAL, "its composition returned no value of this tape");
     if (!c->status && (tape->status || (tape->failure.set && !c->failed_before)))
@@ -149,6 +150,8 @@ ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const 
     c.shape = &shape;
     const double start = ct__trace_start(tape);
     if (!c.status) op->forward(&c);
+    for (int k = 0; op->finite && k < c.results && !c.status; k++)
+        if (c.dtype[k] != CT_I64) ct__flag_infinite(&c, ct_result_at(&c, k));
     ct__trace_call(&c, start);
     if (!c.status && tape->device->step_pool)
         ct__call_status(&c, tape->device->backend->capture_status(tape->device));

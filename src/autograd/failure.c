@@ -144,7 +144,11 @@ bool ct__refuse_values(ct_tape *tape, uint32_t i)
 
 /* -- numerical failures ---------------------------------------------------------------------------------- */
 
-ct_failure *ct__call_failure(ct_call *c) { return &c->tape->failure; }
+ct_failure *ct__call_failure(ct_call *c)
+{
+    if (c->tape->failure.suspected) ct__note_suspect(c);
+    return &c->tape->failure;
+}
 
 void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what)
 {

@@ -257,8 +257,13 @@ static inline bool ct__values_stand(ct_tape *tape, uint32_t i)
     for (int k = 0; k < node->n_in; k++) stand &= !ct__is_written(&tape->node[node->in[k]]);
     return stand || ct__refuse_values(tape, i);
 }
-/* Where a factorisation notes its failure. */
+/* Where the next primitive of the call notes its failure. What an asynchronous device may yet report of an
+ * earlier one keeps its own words. */
 ct_failure *ct__call_failure(ct_call *c);
+/* finite.c: flags elements of x that are not finite, unless a failure is known. */
+void ct__flag_infinite(ct_call *c, ct_view x);
+/* The same for a value outside a call; `what` is a static text that names it. */
+void ct__check_finite(ct_tape *tape, const char *what, ct_var v);
 /* Sets the message if a factorisation has failed in this call, because the tape outlives the call. If an
  * asynchronous device may report a failure later, keeps what the message will need. */
 void ct__note_failure(ct_call *c);

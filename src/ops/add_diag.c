@@ -1,6 +1,9 @@
 /* add_diag:  Y = A + diag(d)     A: (..., n, n)  d: (..., n), or one element: Y = A + d I; batches broadcast
- * adjoint:   Ā = Ȳ,  d̄_i = Ȳ_ii, or their sum for one element    [⟨Ȳ, diag(dd)⟩ = Σ_i Ȳ_ii dd_i] */
+ * adjoint:   Ā = Ȳ,  d̄_i = Ȳ_ii, or their sum for one element    [⟨Ȳ, diag(dd)⟩ = Σ_i Ȳ_ii dd_i]
+ * tangent:  Ẏ = Ȧ + diag(ḋ) */
 #include "support.h"
+
+#include "jvp/jvp.h"
 
 static ct_shape shape(ct_call *c)
 {
@@ -33,6 +36,23 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 1, one ? ct_reshape(ct_sum(ct_diag(Y_bar), CT_ALL, false), shape_d) : ct_diag(Y_bar));
 }
 
+/* add_diag would take several tangents of one element for a diagonal. */
+static void jvp(ct_rule *g)
+{
+    const int64_t T = ct__tangents(g);
+    const ct_var d = ct_in(g, 1);
+    ct_shape own = ct_shape_count(ct_var_shape(d)) == 1 ? ct_shape2(T, 1) : ct__dot_shape(g, d);
+    if (!T) {
+        ct_jvp_linear(g);
+        return;
+    }
+    if (ct_has_in_dot(g, 0)) ct_give_out_dot(g, 0, ct_in_dot(g, 0));
+    if (!ct_has_in_dot(g, 1)) return;
+    ct_var d_dot = ct_reshape(ct_in_dot(g, 1), own);
+    own.dim[own.ndim - 1] = ct_tensor_dim(ct_value(ct_out(g)), -1);
+    ct_give_out_dot(g, 0, ct_diag_embed(ct_broadcast_to(d_dot, own)));
+}
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -47,7 +67,8 @@ const ct_op ct_op_add_diag = { .name = "add_diag",
                                .shape = shape,
                                .forward = forward,
                                .vjp = vjp,
-                               .jvp = ct_jvp_linear,
+                               .jvp = jvp,
+                               .jvp_stacked = true,
                                .sample = sample };
 
 ct_var ct_add_diag(ct_var A, ct_var d) { return ct_apply(&ct_op_add_diag, (ct_var[]){ A, d }, 2, NULL, 0); }

@@ -75,6 +75,7 @@ const ct_op ct_op_cholesky = { .name = "cholesky",
                                .vjp = vjp,
                                .jvp = jvp,
                                .jvp_stacked = true,
-                               .sample = sample };
+                               .sample = sample,
+                               .finite = true };
 
 ct_var ct_cholesky(ct_var A) { return ct_apply(&ct_op_cholesky, &A, 1, NULL, 0); }

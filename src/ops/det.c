@@ -85,26 +85,29 @@ static bool all_regular(ct_call *c, ct_view A)
 }
 
 /* C = det(A) A⁻ᵀ = det(L U) Πᵀ L⁻ᵀ U⁻ᵀ. Where A is ill-conditioned the inverse is inaccurate, but C is not,
- * since the determinant is that of the same factors. */
+ * since the determinant is that of the same factors. Its root is multiplied twice: det A may be out of range
+ * where C is not. */
 static void by_factors(ct_call *c, ct_view A, ct_view C)
 {
     const ct_shape shape = ct_view_shape(A);
     ct_shape batch = shape, order_shape = shape;
     batch.ndim -= 2, order_shape.ndim--;
     ct_view LU = ct_view_transpose(ct_scratch(c, A.dtype, shape)), order = ct_scratch(c, CT_I64, order_shape),
-            det = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch),
+            root = ct_scratch(c, A.dtype, batch), sign = ct_scratch(c, A.dtype, batch),
             X = ct_scratch(c, A.dtype, shape), pivots = ct_scratch(c, A.dtype, order_shape);
     ct_prim_getrf(c, A, LU, order);
-    ct_prim_lu_det(c, A, det, sign);
+    ct_prim_lu_det(c, A, root, sign);
     ct_prim_map1(c, CT_MAP_abs, NULL, ct_view_diagonal(LU), pivots);
     ct_prim_map1(c, CT_MAP_log, NULL, pivots, pivots);
-    ct_prim_reduce(c, CT_REDUCE_SUM, pivots, ct__with_ones(det, 1));
-    ct_prim_map1(c, CT_MAP_exp, NULL, det, det);
-    ct_prim_map2(c, CT_MAP_mul, det, sign, det);
+    ct_prim_reduce(c, CT_REDUCE_SUM, pivots, ct__with_ones(root, 1));
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, root, root);
+    ct_prim_map1(c, CT_MAP_exp, NULL, root, root);
+    ct_prim_map2(c, CT_MAP_mul, root, sign, sign);
     ct_prim_fill(c, X, 0);
-    ct_prim_copy(c, ct__with_ones(det, 1), ct_view_diagonal(X));
+    ct_prim_copy(c, ct__with_ones(sign, 1), ct_view_diagonal(X));
     ct_prim_trsm(c, CT_UPPER | CT_TRANS, 1, LU, X);
     ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_UNIT, 1, LU, X);
+    ct_prim_map2(c, CT_MAP_mul, X, ct__with_ones(root, 2), X);
     ct_prim_permute_rows(c, X, order, true, C);
 }
 
@@ -128,7 +131,28 @@ static void cofactor_forward(ct_call *c)
 
 /* -- H[X] ------------------------------------------------------------------------------------------------ */
 
-/* From A and X. D_ij = c_i / s_j, with rounding in place of an s_j that is less. */
+/* D_ij = c_i / s_j (..., n, n) off the diagonal, with rounding in place of an s_j that is less. The root of
+ * c_i is multiplied twice: c_i may be out of range where D_ij is not. */
+static ct_view products_without_two(ct_call *c, const parts *q, ct_shape shape)
+{
+    const ct_dtype t = q->s.dtype;
+    const double least_s = t == CT_F32 ? (double)FLT_MIN : DBL_MIN;
+    ct_view least = ct_scratch(c, t, ct__matrix_shape(shape, 1, 1)), D = ct_scratch(c, t, shape);
+    parts roots = *q;
+    roots.s = ct_scratch(c, t, ct_view_shape(q->s));
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ epsilon(t), 0 }, ct_view_slice(q->s, -2, 0, 1, 1), least);
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ least_s, 0 }, least, least);
+    ct_prim_map2(c, CT_MAP_maximum, q->s, least, q->s);
+    ct_prim_map1(c, CT_MAP_sqrt, NULL, q->s, roots.s);
+    ct_view root = products_of_others(c, &roots);
+    ct_prim_map2(c, CT_MAP_div, root, ct_view_transpose(q->s), D);
+    ct_prim_map1(c, CT_MAP_abs, NULL, root, root);
+    ct_prim_map2(c, CT_MAP_mul, D, root, D);
+    ct_prim_fill(c, ct_view_diagonal(D), 0);
+    return D;
+}
+
+/* From A and X. */
 static void hessian_forward(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), X = ct_arg(c, 1), H = ct_result(c);
@@ -136,14 +160,9 @@ static void hessian_forward(ct_call *c)
     const int64_t n = ct_view_dim(A, -1);
     if (!ct_is_view(H) || !ct_view_count(H)) return;
     const parts q = decompose(c, A);
-    ct_view least = ct_scratch(c, A.dtype, ct__matrix_shape(shape, 1, 1)), T = ct_scratch(c, A.dtype, shape),
-            K = ct_scratch(c, A.dtype, shape), D = ct_scratch(c, A.dtype, shape),
+    ct_view T = ct_scratch(c, A.dtype, shape), K = ct_scratch(c, A.dtype, shape),
+            D = products_without_two(c, &q, shape),
             sums = ct_scratch(c, A.dtype, ct__matrix_shape(shape, n, 1));
-    ct_prim_map1(c, CT_MAP_scale, (double[]){ epsilon(A.dtype), 0 }, ct_view_slice(q.s, -2, 0, 1, 1), least);
-    ct_prim_map1(c, CT_MAP_shift, (double[]){ A.dtype == CT_F32 ? 1e-18 : 1e-150, 0 }, least, least);
-    ct_prim_map2(c, CT_MAP_maximum, q.s, least, q.s);
-    ct_prim_map2(c, CT_MAP_div, products_of_others(c, &q), ct_view_transpose(q.s), D);
-    ct_prim_fill(c, ct_view_diagonal(D), 0);
     ct_prim_gemm(c, 1, ct_view_transpose(q.U), X, 0, T);
     ct_prim_gemm(c, 1, T, ct_view_transpose(q.Vt), 0, K);
     ct_prim_gemm(c, 1, D, ct_view_unsqueeze(ct_view_diagonal(K), -1), 0, sums);
@@ -155,7 +174,7 @@ static void hessian_forward(ct_call *c)
 }
 
 static const ct_op hessian = {
-    .name = "det_hessian", .n_in = 2, .shape = square, .forward = hessian_forward
+    .name = "det_hessian", .n_in = 2, .shape = square, .forward = hessian_forward, .finite = true
 };
 
 /* √Σ x² of a matrix, as (..., 1, 1) */
@@ -188,7 +207,8 @@ static const ct_op cofactor = { .name = "cofactor",
                                 .shape = square,
                                 .forward = cofactor_forward,
                                 .vjp = cofactor_vjp,
-                                .jvp = cofactor_jvp };
+                                .jvp = cofactor_jvp,
+                                .finite = true };
 
 static ct_var cofactors(ct_var A) { return ct_apply(&cofactor, &A, 1, NULL, 0); }
 
@@ -231,6 +251,7 @@ const ct_op ct_op_det = { .name = "det",
                           .vjp = vjp,
                           .jvp = jvp,
                           .sample = sample,
-                          .jvp_stacked = true };
+                          .jvp_stacked = true,
+                          .finite = true };
 
 ct_var ct_det(ct_var A) { return ct_apply(&ct_op_det, &A, 1, NULL, 0); }

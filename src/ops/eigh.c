@@ -7,7 +7,7 @@
  * F is 0 for pairs of eigenvalues that differ by rounding. Their vectors may be turned among each other, so
  * a loss that depends on the turn has no gradient: S_ij is not 0, and the member is flagged. One that reads
  * both w and V may have a gradient there, which w̄ and V̄ do not determine (C in tr(C V h(w) Vᵀ) may have an
- * ij-part that neither shows): it is flagged, too. */
+ * ij-part whose factor h'(w) neither shows): it is flagged, too, if it reads one of the pair. */
 #include "gaps.h"
 
 #define VALUE "eigenvalue %lld"
@@ -54,9 +54,9 @@ static void vjp(ct_rule *g)
     } else {
         ct_var F = inverse_gaps(w, &near), T = ct_matmul(ct_t(V), ct_out_bar_at(g, 1));
         ct_var S = ct_scale(ct_sub(T, ct_t(T)), 0.5), bad = turned(S, T, near);
-        if (ct_has_out_bar(g, 0)) { /* where w̄_i is not 0, the number of others near w_i */
+        if (ct_has_out_bar(g, 0)) { /* where w_i or v_i is read, the number of others near w_i */
             ct_var others = ct_shift(ct_sum(near, -1, true), -1);
-            bad = ct_add(bad, ct_mul(others, ct_unsqueeze(ct_abs(ct_sign(w_bar)), -1)));
+            bad = ct_add(bad, ct_mul(others, ct__is_read(w_bar, ct_out_bar_at(g, 1))));
         }
         M = ct_add_diag(ct_mul(F, ct__unless(bad, S, VALUE)), w_bar);
         M = ct_matmul(V, ct_matmul(M, ct_t(V)));
@@ -89,7 +89,8 @@ const ct_op ct_op_eigh = { .name = "eigh",
                            .vjp = vjp,
                            .jvp = jvp,
                            .sample = sample,
-                           .jvp_stacked = true };
+                           .jvp_stacked = true,
+                           .finite = true };
 
 ct_var ct_eigh(ct_var A, ct_var *V)
 {

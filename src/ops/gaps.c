@@ -37,6 +37,12 @@ ct_var ct__not_rounding(ct_var X, ct_var T)
     return ct_less(ct_scale(most, n * ct__rounding(ct_var_dtype(T))), ct_abs(X));
 }
 
+ct_var ct__is_read(ct_var w_bar, ct_var vectors)
+{
+    ct_var of_vectors = ct_sum(ct_abs(ct_sign(vectors)), -2, false);
+    return ct_unsqueeze(ct_add(ct_abs(ct_sign(w_bar)), of_vectors), -1);
+}
+
 ct_var ct__unless(ct_var bad, ct_var X, const char *value)
 {
     return ct__where_positive(

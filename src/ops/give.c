@@ -10,6 +10,7 @@ void ct_give_in_bar(ct_rule *g, int i, ct_var bar)
     if (!bar.tape || tape->status || !ct_wants(g, i)) return;
     if (bar.tape != tape) ct_tape_fail(tape, CT_EINVAL, "the cotangent of input %d is on another tape", i);
     const uint32_t in = tape->node[g->index].in[i];
+    if (tape->node[g->index].op->finite) ct__check_finite(tape, "a cotangent", bar);
     const ct_node *given = ct__node(bar), *input = ct__node(ct__handle(tape, in));
     if (!given || !input || tape->status) return;
     const ct_view *x_bar = &given->value->view, *x = &input->value->view;

@@ -87,7 +87,9 @@ const ct_op ct_op_inv_quad_logdet = { .name = "inv_quad_logdet",
                                       .forward = forward,
                                       .vjp = vjp,
                                       .jvp = jvp,
-                                      .sample = sample };
+                                      .jvp_stacked = true,
+                                      .sample = sample,
+                                      .finite = true };
 
 ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet)
 {

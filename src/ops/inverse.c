@@ -36,6 +36,7 @@ const ct_op ct_op_inverse = { .name = "inverse",
                               .vjp = vjp,
                               .jvp = jvp,
                               .jvp_stacked = true,
-                              .sample = sample };
+                              .sample = sample,
+                              .finite = true };
 
 ct_var ct_inverse(ct_var A) { return ct_apply(&ct_op_inverse, &A, 1, NULL, 0); }

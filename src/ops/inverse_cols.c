@@ -83,14 +83,17 @@ static void block_sample(ct_sample *s)
 }
 
 const ct_op ct_op_inverse_cols = {
-    .name = "inverse_cols", .n_in = 2, .compose = cols, .sample = sample, .integers = 1 << 1
+    .name = "inverse_cols", .n_in = 2, .compose = cols, .sample = sample, .integers = 1 << 1, .finite = true
 };
 const ct_op ct_op_inverse_rows = {
-    .name = "inverse_rows", .n_in = 2, .compose = rows, .sample = sample, .integers = 1 << 1
+    .name = "inverse_rows", .n_in = 2, .compose = rows, .sample = sample, .integers = 1 << 1, .finite = true
 };
-const ct_op ct_op_inverse_block = {
-    .name = "inverse_block", .n_in = 3, .compose = block, .sample = block_sample, .integers = 1 << 1 | 1 << 2
-};
+const ct_op ct_op_inverse_block = { .name = "inverse_block",
+                                    .n_in = 3,
+                                    .compose = block,
+                                    .sample = block_sample,
+                                    .integers = 1 << 1 | 1 << 2,
+                                    .finite = true };
 
 ct_var ct_inverse_cols(ct_var A, ct_var index)
 {

@@ -83,7 +83,8 @@ const ct_op ct_op_inverse_diag = { .name = "inverse_diag",
                                    .vjp = vjp,
                                    .jvp = jvp,
                                    .jvp_stacked = true,
-                                   .sample = sample };
+                                   .sample = sample,
+                                   .finite = true };
 const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
                                        .n_in = 1,
                                        .shape = shape,
@@ -91,7 +92,8 @@ const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
                                        .vjp = vjp,
                                        .jvp = jvp,
                                        .jvp_stacked = true,
-                                       .sample = spd_sample };
+                                       .sample = spd_sample,
+                                       .finite = true };
 
 ct_var ct_inverse_diag(ct_var A) { return ct_apply(&ct_op_inverse_diag, &A, 1, NULL, 0); }
 ct_var ct_inverse_diag_spd(ct_var A) { return ct_apply(&ct_op_inverse_diag_spd, &A, 1, NULL, 0); }

@@ -57,6 +57,7 @@ const ct_op ct_op_inverse_spd = { .name = "inverse_spd",
                                   .vjp = vjp,
                                   .jvp = jvp,
                                   .jvp_stacked = true,
-                                  .sample = sample };
+                                  .sample = sample,
+                                  .finite = true };
 
 ct_var ct_inverse_spd(ct_var A) { return ct_apply(&ct_op_inverse_spd, &A, 1, NULL, 0); }

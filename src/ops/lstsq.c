@@ -53,29 +53,46 @@ static void forward(ct_call *c)
     if (ct_outs(c) == 2) ct_set_result(c, 1, R);
 }
 
-/* (AᵀA)⁻¹ V */
-static ct_var normal_solve(const ct_rule *g, ct_var V)
+/* √Σ x² of each matrix, or 1 if that is 0: (..., 1, 1), a constant */
+static ct_var size_of(ct_var x)
 {
-    ct_var A = ct_in(g, 0), R = ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_out_at(g, 1);
-    return ct_tri_solve(R, ct_tri_solve(R, V, CT_UPPER | CT_TRANS), CT_UPPER);
+    ct_var size = ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true);
+    return ct_where(size, size, ct_scalar(x.tape, ct_var_dtype(x), 1));
+}
+
+/* R and ρ of AᵀA = ρ² RᵀR, with ρ (..., 1, 1) of the size of A */
+static ct_var triangle(const ct_rule *g, ct_var *rho)
+{
+    ct_var S = ct_recording(g) ? ct_in(g, 0) : ct_triu(ct_out_at(g, 1), 0);
+    *rho = size_of(S);
+    S = ct_div(S, *rho);
+    return ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(S), S))) : S;
+}
+
+/* ρ (AᵀA)⁻¹ V. Without ρ it is out of range long before what is computed from it. */
+static ct_var normal_solve(ct_var R, ct_var rho, ct_var V)
+{
+    return ct_tri_solve(R, ct_div(ct_tri_solve(R, V, CT_UPPER | CT_TRANS), rho), CT_UPPER);
 }
 
 static void vjp(ct_rule *g)
 {
-    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), Z = normal_solve(g, ct_out_bar(g));
-    ct_var B_bar = ct_matmul(A, Z);
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), rho, R = triangle(g, &rho);
+    ct_var Z = normal_solve(R, rho, ct_out_bar(g)), B_bar = ct_div(ct_matmul(A, Z), rho);
     ct_in_bar(g, 1, B_bar);
     if (!ct_wants(g, 0)) return;
-    ct_var residual = ct_sub(B, ct_matmul(A, X));
+    ct_var residual = ct_div(ct_sub(B, ct_matmul(A, X)), rho);
     ct_in_bar(g, 0, ct_sub(ct_matmul(residual, ct_t(Z)), ct_matmul(B_bar, ct_t(X))));
 }
 
 static void jvp(ct_rule *g)
 {
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g), A_dot = ct_in_dot(g, 0), B_dot = ct_in_dot(g, 1);
-    ct_var residual = ct_sub(B, ct_matmul(A, X)), moved = ct_sub(B_dot, ct_matmul(A_dot, X));
+    ct_var rho, R = triangle(g, &rho);
+    ct_var residual = ct_div(ct_sub(B, ct_matmul(A, X)), rho),
+           moved = ct_div(ct_sub(B_dot, ct_matmul(A_dot, X)), rho);
     ct_var right = ct_add(ct_matmul(ct_t(A_dot), residual), ct_matmul(ct_t(A), moved));
-    ct_give_out_dot(g, 0, normal_solve(g, right));
+    ct_give_out_dot(g, 0, normal_solve(R, rho, right));
 }
 
 static void draw(ct_sample *s, int i)
@@ -93,6 +110,7 @@ const ct_op ct_op_lstsq = { .name = "lstsq",
                             .vjp = vjp,
                             .jvp = jvp,
                             .jvp_stacked = true,
-                            .sample = sample };
+                            .sample = sample,
+                            .finite = true };
 
 ct_var ct_lstsq(ct_var A, ct_var B) { return ct_apply(&ct_op_lstsq, (ct_var[]){ A, B }, 2, NULL, 0); }

@@ -74,7 +74,8 @@ static const ct_op lu_solve = { .name = "lu_solve",
                                 .vjp = vjp,
                                 .jvp = jvp,
                                 .jvp_stacked = true,
-                                .integers = 1 << 2 };
+                                .integers = 1 << 2,
+                                .finite = true };
 
 ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags)
 {

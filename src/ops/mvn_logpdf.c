@@ -34,7 +34,9 @@ static void sample(ct_sample *s)
     ct_sample_lower(s, 2, n);
 }
 
-const ct_op ct_op_mvn_logpdf = { .name = "mvn_logpdf", .n_in = 3, .compose = compose, .sample = sample };
+const ct_op ct_op_mvn_logpdf = {
+    .name = "mvn_logpdf", .n_in = 3, .compose = compose, .sample = sample, .finite = true
+};
 
 ct_var ct_mvn_logpdf(ct_var y, ct_var mean, ct_var L)
 {

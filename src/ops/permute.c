@@ -2,6 +2,8 @@
  * adjoint:  dimension order[i] of x̄ is dimension i of ȳ                [the inverse permutation] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 typedef struct attr {
     int order[CT_MAX_DIMS];
 } attr;
@@ -20,6 +22,15 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_permute(ct_out_bar(g), inverse));
 }
 
+static void jvp(ct_rule *g)
+{
+    const attr *a = ct_rule_attr(g);
+    const int first = ct__tangents(g) > 0;
+    int order[CT_MAX_DIMS] = { 0 };
+    for (int i = 0, n = ct_var_shape(ct_in(g, 0)).ndim; i < n; i++) order[first + i] = first + a->order[i];
+    ct_give_out_dot(g, 0, ct_permute(ct_in_dot(g, 0), order));
+}
+
 static void sample(ct_sample *s)
 {
     static const attr orders[] = { { { 2, 0, 1 } }, { { 0, 2, 1 } }, { { 2, 1, 0 } } };
@@ -33,7 +44,8 @@ const ct_op ct_op_permute = { .name = "permute",
                               .shape = ct__shape_of_view,
                               .forward = forward,
                               .vjp = vjp,
-                              .jvp = ct_jvp_linear,
+                              .jvp = jvp,
+                              .jvp_stacked = true,
                               .sample = sample,
                               .half = true,
                               .integers = 1 };

@@ -6,6 +6,8 @@
  * op. */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 typedef struct attr {
     const char *what, *why; /* the message, as for ct_prim_flag */
 } attr;
@@ -24,11 +26,19 @@ static void forward(ct_call *c)
 static ct_var where_number(const ct_rule *g, ct_var v) { return ct_mul(v, ct_equal(ct_out(g), ct_out(g))); }
 
 static void vjp(ct_rule *g) { ct_in_bar(g, 1, where_number(g, ct_out_bar(g))); }
-static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, where_number(g, ct_in_dot(g, 1))); }
+static void jvp(ct_rule *g)
+{
+    const ct_var y_dot = ct_reshape(ct_in_dot(g, 1), ct__dot_shape(g, ct_out(g)));
+    ct_give_out_dot(g, 0, where_number(g, y_dot));
+}
 
-static const ct_op positive = {
-    .name = "positive", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp
-};
+static const ct_op positive = { .name = "positive",
+                                .n_in = 2,
+                                .shape = shape,
+                                .forward = forward,
+                                .vjp = vjp,
+                                .jvp = jvp,
+                                .jvp_stacked = true };
 
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 {

@@ -101,7 +101,8 @@ const ct_op ct_op_qr = { .name = "qr",
                          .vjp = vjp,
                          .jvp = jvp,
                          .sample = sample,
-                         .jvp_stacked = true };
+                         .jvp_stacked = true,
+                         .finite = true };
 
 ct_var ct_qr(ct_var A, ct_var *R)
 {

@@ -75,11 +75,11 @@ static void vjp(ct_rule *g)
 static void jvp(ct_rule *g)
 {
     const attr *at = ct_rule_attr(g);
-    const int dim = (int)at->dim;
+    const int dim = (int)(at->dim < 0 ? at->dim : at->dim - ct_var_shape(ct_out(g)).ndim);
     ct_var term = ct_in_dot(g, 1);
     if (ct_has_in_dot(g, 0)) {
         const ct_shape b = ct_var_shape(term);
-        const int64_t n = b.ndim < 0 ? 0 : b.dim[dim < 0 ? dim + b.ndim : dim];
+        const int64_t n = b.ndim < 0 ? 0 : b.dim[dim + b.ndim];
         ct_var steps = ct_mul(ct_in_dot(g, 0), without_end(ct_out(g), dim, at->reverse));
         term = ct_add(term, ct_unslice(steps, dim, n, n > 0 && !at->reverse, 1));
     }
@@ -104,6 +104,7 @@ const ct_op ct_op_recurrence = { .name = "recurrence",
                                  .forward = forward,
                                  .vjp = vjp,
                                  .jvp = jvp,
+                                 .jvp_stacked = true,
                                  .sample = sample };
 
 ct_var ct_recurrence(ct_var a, ct_var b, int dim, bool reverse)

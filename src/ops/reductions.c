@@ -68,6 +68,13 @@ static ct_var restored(const ct_rule *g, ct_var y)
     return ct_unsqueeze(y, a->dim < 0 ? a->dim + ct_var_shape(ct_in(g, 0)).ndim : a->dim);
 }
 
+/* Gives Σ of the terms, one for each element of x, as the output's tangent. */
+static void give_sum(ct_rule *g, ct_var terms)
+{
+    const attr *a = ct_rule_attr(g);
+    ct_give_out_dot(g, 0, ct__sum_terms(g, terms, a->dim, a->keep));
+}
+
 /* Draws a matrix of at least `at_least` rows; variants are all axes, each without and with ties. Returns
  * whether there are ties. */
 static bool draw(ct_sample *s, int64_t at_least)
@@ -98,16 +105,7 @@ static void sum_vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_broadcast_to(restored(g, ct_out_bar(g)), ct_var_shape(ct_in(g, 0))));
 }
 
-static void sum_jvp(ct_rule *g)
-{
-    const attr *a = ct_rule_attr(g);
-    const int64_t T = ct__tangents(g);
-    const ct_var dot = ct_in_dot(g, 0);
-    if (a->dim == CT_ALL && T)
-        ct_give_out_dot(g, 0, ct_sum(ct_reshape(dot, ct_shape2(T, -1)), -1, false));
-    else
-        ct_give_out_dot(g, 0, ct_sum(dot, a->dim == CT_ALL ? CT_ALL : ct__from_end(g, a->dim), a->keep));
-}
+static void sum_jvp(ct_rule *g) { give_sum(g, ct_in_dot(g, 0)); }
 
 static void sum_sample(ct_sample *s) { draw(s, 0); }
 
@@ -156,8 +154,8 @@ static void extreme_vjp(ct_rule *g)
 static void extreme_jvp(ct_rule *g)
 {
     const attr *a = ct_rule_attr(g);
-    ct_var chosen = chosen_of(g), sum = ct_sum(ct_mul(chosen, ct_in_dot(g, 0)), a->dim, a->keep);
-    ct_give_out_dot(g, 0, ct_div(sum, ct_sum(chosen, a->dim, a->keep)));
+    ct_var chosen = chosen_of(g);
+    give_sum(g, ct_mul(ct_div(chosen, ct_sum(chosen, a->dim, true)), ct_in_dot(g, 0)));
 }
 
 static void extreme_sample(ct_sample *s)
@@ -171,6 +169,7 @@ const ct_op ct_op_max = { .name = "max",
                           .forward = max_forward,
                           .vjp = extreme_vjp,
                           .jvp = extreme_jvp,
+                          .jvp_stacked = true,
                           .sample = extreme_sample };
 const ct_op ct_op_min = { .name = "min",
                           .n_in = 1,
@@ -178,6 +177,7 @@ const ct_op ct_op_min = { .name = "min",
                           .forward = min_forward,
                           .vjp = extreme_vjp,
                           .jvp = extreme_jvp,
+                          .jvp_stacked = true,
                           .sample = extreme_sample };
 
 ct_var ct_max(ct_var x, int dim, bool keep) { return reduced(&ct_op_max, x, dim, keep); }
@@ -217,8 +217,7 @@ static void logsumexp_vjp(ct_rule *g)
 static void logsumexp_jvp(ct_rule *g)
 {
     const attr *a = ct_rule_attr(g);
-    ct_var terms = ct_mul(ct_softmax(ct_in(g, 0), a->dim), ct_in_dot(g, 0));
-    ct_give_out_dot(g, 0, ct_sum(terms, a->dim, a->keep));
+    give_sum(g, ct_mul(ct_softmax(ct_in(g, 0), a->dim), ct_in_dot(g, 0)));
 }
 
 const ct_op ct_op_logsumexp = { .name = "logsumexp",
@@ -227,6 +226,7 @@ const ct_op ct_op_logsumexp = { .name = "logsumexp",
                                 .forward = logsumexp_forward,
                                 .vjp = logsumexp_vjp,
                                 .jvp = logsumexp_jvp,
+                                .jvp_stacked = true,
                                 .sample = sample };
 
 ct_var ct_logsumexp(ct_var x, int dim, bool keep) { return reduced(&ct_op_logsumexp, x, dim, keep); }
@@ -244,11 +244,7 @@ static ct_var direction(const ct_rule *g)
 
 static void norm_vjp(ct_rule *g) { ct_in_bar(g, 0, ct_mul(restored(g, ct_out_bar(g)), direction(g))); }
 
-static void norm_jvp(ct_rule *g)
-{
-    const attr *a = ct_rule_attr(g);
-    ct_give_out_dot(g, 0, ct_sum(ct_mul(direction(g), ct_in_dot(g, 0)), a->dim, a->keep));
-}
+static void norm_jvp(ct_rule *g) { give_sum(g, ct_mul(direction(g), ct_in_dot(g, 0))); }
 
 static void norm_sample(ct_sample *s)
 {
@@ -261,6 +257,7 @@ const ct_op ct_op_norm = { .name = "norm",
                            .forward = norm_forward,
                            .vjp = norm_vjp,
                            .jvp = norm_jvp,
+                           .jvp_stacked = true,
                            .sample = norm_sample };
 
 ct_var ct_norm(ct_var x, int dim, bool keep) { return reduced(&ct_op_norm, x, dim, keep); }

@@ -22,32 +22,36 @@ static void forward(ct_call *c)
     ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
 }
 
-/* y (...), but NaN and flagged where the determinant is zero. */
-static ct_var where_regular(ct_rule *g, ct_var y)
+/* A⁻ᵀ, but NaN and flagged where the determinant is zero. */
+static ct_var gradient(ct_rule *g)
 {
-    ct_var not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
-    return ct__where_positive(y, not_zero, "the determinant", /* its place is always 1 */
-                              "is zero or NaN: its logarithm has no gradient");
+    ct_var P = ct_inverse(ct_in(g, 0)), not_zero = ct__one_by_one(ct_abs(ct_out_at(g, 1)));
+    return ct_t(ct__where_positive(P, not_zero, "the determinant", /* its place is always 1 */
+                                   "is zero or NaN: its logarithm has no gradient"));
 }
 
 static void vjp(ct_rule *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
-    ct_var P = ct_inverse(ct_in(g, 0)), y_bar = where_regular(g, ct_out_bar(g));
-    ct_in_bar(g, 0, ct_mul(ct__one_by_one(y_bar), ct_t(P)));
+    ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), gradient(g)));
 }
 
 static void jvp(ct_rule *g)
 {
-    ct_var P = ct_inverse(ct_in(g, 0)), sums = ct_sum(ct_mul(ct_t(P), ct_in_dot(g, 0)), -1, false);
-    ct_give_out_dot(g, 0, where_regular(g, ct_sum(sums, -1, false)));
+    ct_var sums = ct_sum(ct_mul(gradient(g), ct_in_dot(g, 0)), -1, false);
+    ct_give_out_dot(g, 0, ct_sum(sums, -1, false));
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
-const ct_op ct_op_slogdet = {
-    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp, .sample = sample
-};
+const ct_op ct_op_slogdet = { .name = "slogdet",
+                              .n_in = 1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .jvp = jvp,
+                              .jvp_stacked = true,
+                              .sample = sample };
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
 {

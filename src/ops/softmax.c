@@ -10,6 +10,8 @@
  * its digits. */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -55,14 +57,16 @@ static void softmax_forward(ct_call *c)
 }
 
 /* v - Σ_j s_j v_j */
-static ct_var centred(ct_var v, ct_var s, int dim) { return ct_sub(v, ct_sum(ct_mul(s, v), dim, true)); }
+static ct_var centred(const ct_rule *g, ct_var v, ct_var s)
+{
+    return ct_sub(v, ct__sum_terms(g, ct_mul(s, v), dim_of(ct_rule_attr(g)), true));
+}
 
 /* J v, and Jᵀ v, as J is symmetric */
 static ct_var softmax_times(const ct_rule *g, ct_var v)
 {
-    const int dim = dim_of(ct_rule_attr(g));
     ct_var s = ct_out(g);
-    return ct_mul(s, centred(centred(v, s, dim), s, dim));
+    return ct_mul(s, centred(g, centred(g, v, s), s));
 }
 
 static void softmax_vjp(ct_rule *g) { ct_in_bar(g, 0, softmax_times(g, ct_out_bar(g))); }
@@ -88,6 +92,7 @@ const ct_op ct_op_softmax = { .name = "softmax",
                               .forward = softmax_forward,
                               .vjp = softmax_vjp,
                               .jvp = softmax_jvp,
+                              .jvp_stacked = true,
                               .sample = sample };
 
 ct_var ct_softmax(ct_var x, int dim) { return ct_apply(&ct_op_softmax, &x, 1, &dim, sizeof dim); }
@@ -127,9 +132,8 @@ static void log_softmax_vjp(ct_rule *g)
 
 static void log_softmax_jvp(ct_rule *g)
 {
-    const int dim = dim_of(ct_rule_attr(g));
     ct_var s = ct_exp(ct_out(g));
-    ct_give_out_dot(g, 0, centred(centred(ct_in_dot(g, 0), s, dim), s, dim));
+    ct_give_out_dot(g, 0, centred(g, centred(g, ct_in_dot(g, 0), s), s));
 }
 
 const ct_op ct_op_log_softmax = { .name = "log_softmax",
@@ -138,6 +142,7 @@ const ct_op ct_op_log_softmax = { .name = "log_softmax",
                                   .forward = log_softmax_forward,
                                   .vjp = log_softmax_vjp,
                                   .jvp = log_softmax_jvp,
+                                  .jvp_stacked = true,
                                   .sample = sample };
 
 ct_var ct_log_softmax(ct_var x, int dim) { return ct_apply(&ct_op_log_softmax, &x, 1, &dim, sizeof dim); }

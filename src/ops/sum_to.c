@@ -2,6 +2,8 @@
  * adjoint:  x̄ = B ȳ = broadcast_to(ȳ)                                         [y is linear in x] */
 #include "support.h"
 
+#include "jvp/jvp.h"
+
 static ct_shape shape(ct_call *c)
 {
     const ct_shape *target = ct__need_attr(c);
@@ -25,6 +27,16 @@ static void forward(ct_call *c)
 
 static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_broadcast_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
 
+static void jvp(ct_rule *g)
+{
+    const ct_var dot = ct_in_dot(g, 0), y = ct_out(g);
+    const ct_shape target = ct_var_shape(y);
+    ct_shape shape = ct_var_shape(dot);
+    for (int i = shape.ndim, k = target.ndim; i-- > (ct__tangents(g) > 0);)
+        shape.dim[i] = k > 0 ? target.dim[--k] : 1;
+    ct_give_out_dot(g, 0, ct_reshape(ct_sum_to(dot, shape), ct__dot_shape(g, y)));
+}
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -40,7 +52,8 @@ const ct_op ct_op_sum_to = { .name = "sum_to",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
-                             .jvp = ct_jvp_linear,
+                             .jvp = jvp,
+                             .jvp_stacked = true,
                              .sample = sample,
                              .half = true };
 

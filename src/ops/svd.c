@@ -74,12 +74,13 @@ static ct_var count(ct_var mask, ct_var X, ct_var T)
     return ct_sum(ct_mul(mask, ct__not_rounding(X, T)), -1, true);
 }
 
-/* Where s̄_k is not 0: the number of other values near s_k, and 1 more if it is 0 and A is not square. */
-static ct_var unknown(const parts *q, ct_var s_bar)
+/* Where s_k, u_k or v_k is read: the number of other values near s_k, and 1 more if it is 0 and A is not
+ * square. */
+static ct_var unknown(const parts *q, ct_var s_bar, ct_var U_bar, ct_var V_bar)
 {
     ct_var others = ct_shift(ct_sum(q->near, -1, true), -1);
     if (!q->square) others = ct_add(others, ct_t(q->zero));
-    return ct_mul(others, ct_unsqueeze(ct_abs(ct_sign(s_bar)), -1));
+    return ct_mul(others, ct_add(ct__is_read(s_bar, U_bar), ct__is_read(s_bar, V_bar)));
 }
 
 static ct_var skew(ct_var T) { return ct_scale(ct_sub(T, ct_t(T)), 0.5); }
@@ -104,7 +105,7 @@ static void vjp(ct_rule *g)
            size = ct_add(ct_abs(T), ct_abs(Tv));
     ct_var P = ct_add(skew(T), skew(Tv)), N = ct_sub(skew(T), skew(Tv));
     ct_var bad = ct_add(count(q.near, P, size), count(q.zeros, N, size)), rest = ct_none();
-    if (ct_has_out_bar(g, 0)) bad = ct_add(bad, unknown(&q, s_bar));
+    if (ct_has_out_bar(g, 0)) bad = ct_add(bad, unknown(&q, s_bar, U_bar, V_bar));
     if (!q.square) {
         rest = ct_sub(U_bar, ct_matmul(q.U, T)); /* (I - UUᵀ) Ū */
         bad = ct_add(bad, count(ct_t(q.zero), ct_t(rest), U_bar));
@@ -157,7 +158,8 @@ const ct_op ct_op_svd = { .name = "svd",
                           .vjp = vjp,
                           .jvp = jvp,
                           .sample = sample,
-                          .jvp_stacked = true };
+                          .jvp_stacked = true,
+                          .finite = true };
 
 ct_var ct_svd(ct_var A, ct_var *U, ct_var *Vt)
 {

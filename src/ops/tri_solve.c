@@ -98,7 +98,8 @@ const ct_op ct_op_tri_solve = { .name = "tri_solve",
                                 .vjp = vjp,
                                 .jvp = jvp,
                                 .jvp_stacked = true,
-                                .sample = sample };
+                                .sample = sample,
+                                .finite = true };
 
 ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags)
 {

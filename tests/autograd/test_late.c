@@ -4,7 +4,7 @@
 
 #include "tensor/internal.h"
 
-#include <cotangent/ops.h>
+#include <cotangent/op.h>
 #include <cotangent/step.h>
 
 /* -- the device ------------------------------------------------------------------------------------------ */
@@ -13,19 +13,34 @@ static ct_backend late;
 static int begun, launched, freed, graph;
 static bool cannot_begin, cannot_end;
 
+/* Notes what a primitive with that message has found. */
+static ct_status note_later(ct_device *dev, const ct_failure *own, const char *what, const char *why,
+                            ct_failure *failure)
+{
+    int64_t *note = ct__failure_note(dev, failure);
+    if (!note) return CT_ENOMEM;
+    if (own->set && !note[0])
+        note[0] = failure->call + 1, note[1] = failure->from + own->member, note[2] = own->detail;
+    if (failure->set) return CT_OK;
+    failure->suspected = true;
+    failure->what = what;
+    failure->why = why;
+    return CT_OK;
+}
+
 static ct_status potrf(ct_device *dev, ct_view *A, ct_failure *failure)
 {
     ct_failure own = { .set = false };
-    int64_t *note = ct__failure_note(dev, failure);
-    if (!note) return CT_ENOMEM;
     const ct_status s = ct__cpu_backend.potrf(dev, A, &own);
-    if (own.set && !note[0])
-        note[0] = failure->call + 1, note[1] = failure->from + own.member, note[2] = own.detail;
-    if (failure->set) return s;
-    failure->suspected = true;
-    failure->what = "leading minor %lld";
-    failure->why = NULL;
-    return s;
+    return s ? s : note_later(dev, &own, "leading minor %lld", NULL, failure);
+}
+
+static ct_status flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
+                      ct_view *out, ct_failure *failure)
+{
+    ct_failure own = { .set = false };
+    const ct_status s = ct__cpu_backend.flag(dev, domain, x, what, why, out, &own);
+    return s ? s : note_later(dev, &own, what, why, failure);
 }
 
 static ct_status begin(ct_device *dev)
@@ -69,6 +84,7 @@ static ct_device *open_late(void)
     assert_non_null(device);
     late = *device->backend;
     late.potrf = potrf;
+    late.flag = flag;
     late.capture_begin = begin;
     late.capture_status = capture_status;
     late.capture_end = end;
@@ -123,6 +139,37 @@ static void failures_are_found_late(void **state)
     assert_int_equal(ct_memory(later).bytes_now, 0);
     ct_device_close(now);
     ct_device_close(later);
+}
+
+static ct_shape two_shape(ct_call *c) { return ct_arg_shape(c, 0); }
+
+static void two_forward(ct_call *c)
+{
+    ct_prim_copy(c, ct_arg(c, 0), ct_result(c));
+    ct_prim_flag(c, CT_NONZERO, ct_arg(c, 0), "number %lld", "is zero", ct_result(c));
+    ct_prim_flag(c, CT_POSITIVE, ct_arg(c, 0), "number %lld", "is negative", ct_result(c));
+}
+
+/* A failure has the words of the primitive that found it, though others of its op came after it. */
+static void each_has_its_words(void **state)
+{
+    (void)state;
+    static const ct_op two = { .name = "two", .n_in = 1, .shape = two_shape, .forward = two_forward };
+    static const char *const words[] = { "op #1 two(2x1): number 2 is zero",
+                                         "op #1 two(2x1): number 2 is negative" };
+    for (int negative = 0; negative < 2; negative++)
+        for (int is_late = 0; is_late < 2; is_late++) {
+            ct_device *device = is_late ? open_late() : ct_device_open("cpu");
+            ct_tape *tape = ct_tape_new(device);
+            ct_tensor *t = ct_from(device, CT_F64, ct_shape2(2, 1), (double[]){ 1, negative ? -1 : 0 });
+            ct_var x = ct_constant(tape, t);
+            ct_apply(&two, &x, 1, NULL, 0);
+            assert_status(ct_tape_status(tape), CT_ENUMERIC, "");
+            assert_string_equal(ct_tape_message(tape), words[negative]);
+            ct_release(t);
+            ct_tape_free(tape);
+            ct_device_close(device);
+        }
 }
 
 /* -- steps ----------------------------------------------------------------------------------------------- */
@@ -194,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failures_are_found_late),
+        cmocka_unit_test(each_has_its_words),
         cmocka_unit_test(a_step_is_recorded_once),
         cmocka_unit_test(a_step_that_cannot_be_recorded),
     };

@@ -154,6 +154,42 @@ static void third_derivatives(void **unused)
     ct_tape_reset(tape);
 }
 
+/* H[X] of s A is s^(n-2) H[X] of A, also where det (s A) and its cofactors are out of range. */
+static void scaled_second_derivatives(void **unused)
+{
+    (void)unused;
+    static const double a[16] = { 2, 0, 1, 0, -1, 1, 3, 1, 0, 2, 1, 0, 1, 0, 0, 2 },
+                        x[16] = { 1, 0, 2, 0, 0, -1, 1, 3, 1, 1, 0, 2, 0, 2, 1, 1 };
+    static const struct {
+        bool f32;
+        int n;
+        double s;
+    } cases[] = { { false, 3, 1e-155 }, { false, 4, 1e-120 }, { true, 3, 1e-20 }, { true, 4, 1e-14 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int n = cases[i].n;
+        double hv[2][16];
+        for (int is_scaled = 0; is_scaled < 2; is_scaled++) {
+            double b[16];
+            for (int e = 0; e < n * n; e++) b[e] = a[e] * (is_scaled ? cases[i].s : 1);
+            ct_tensor *wide[2] = { ct_from(device, CT_F64, ct_shape2(n, n), b),
+                                   ct_from(device, CT_F64, ct_shape2(n, n), x) };
+            ct_var v[2], Hx;
+            for (int k = 0; k < 2; k++) {
+                ct_tensor *t = ct_tensor_cast(wide[k], cases[i].f32 ? CT_F32 : CT_F64);
+                v[k] = ct_leaf(tape, t);
+                ct_release(t), ct_release(wide[k]);
+            }
+            assert_ok(ct_hvp(ct_det(v[0]), &v[0], &v[1], &Hx, 1), ct_tape_message(tape));
+            ct_tensor *f64 = ct_tensor_cast(ct_value(Hx), CT_F64);
+            assert_ok(ct_read(f64, hv[is_scaled], (size_t)(n * n) * sizeof(double)), "");
+            ct_release(f64);
+            ct_tape_reset(tape);
+        }
+        for (int e = 0; e < n * n; e++)
+            assert_close(hv[1][e] / pow(cases[i].s, n - 2), hv[0][e], 0, cases[i].f32 ? 1e-4 : 1e-12);
+    }
+}
+
 static void beyond_the_range(void **unused)
 {
     (void)unused;
@@ -176,11 +212,9 @@ static void beyond_the_range(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cofactors_of_every_rank),
-        cmocka_unit_test(a_zero_in_the_middle),
-        cmocka_unit_test(second_derivatives_of_every_rank),
-        cmocka_unit_test(third_derivatives),
-        cmocka_unit_test(beyond_the_range),
+        cmocka_unit_test(cofactors_of_every_rank),          cmocka_unit_test(a_zero_in_the_middle),
+        cmocka_unit_test(second_derivatives_of_every_rank), cmocka_unit_test(third_derivatives),
+        cmocka_unit_test(scaled_second_derivatives),        cmocka_unit_test(beyond_the_range),
     };
     return cmocka_run_group_tests(tests, open_tape, close_tape);
 }

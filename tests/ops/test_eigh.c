@@ -214,6 +214,25 @@ static void multiples_of_the_identity(void **unused)
     }
 }
 
+/* Element (0, 1) of A² by its eigenvalues at A = diag(1, 1, 4): its gradient has two elements, but w̄ is 0.
+ * That of the vector whose value does not repeat is known. */
+static void an_element_of_a_function(void **unused)
+{
+    (void)unused;
+    double a[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 4 }, c[9] = { 0, 1 }, g[9];
+    for (int apart = 0; apart < 2; apart++) {
+        ct_var V, A = square(3, a), w = ct_eigh(A, &V);
+        ct_var B = ct_matmul(ct_mul(V, ct_unsqueeze(ct_square(w), -2)), ct_t(V));
+        ct_var v = ct_slice(V, -1, 2, 3, 1),
+               b = ct_mul(ct_square(ct_slice(w, -1, 2, 3, 1)), ct_matmul(v, ct_t(v)));
+        if (apart) c[1] = 0, c[2] = 1;
+        gradient(ct_sum(ct_mul(apart ? b : B, square(3, c)), CT_ALL, false), A, false, g);
+        assert_status(ct_tape_status(tape), apart ? CT_OK : CT_ENUMERIC, ct_tape_message(tape));
+        if (apart) near(g, (double[9]){ [2] = 8. / 3, [6] = 8. / 3 }, 9, 1e-14);
+        ct_tape_reset(tape);
+    }
+}
+
 /* Differences whose inverse is infinite count as rounding. */
 static void near_underflow(void **unused)
 {
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test(flagged_where_they_repeat),
         cmocka_unit_test(multiples_of_the_identity),
         cmocka_unit_test(close_eigenvalues),
+        cmocka_unit_test(an_element_of_a_function),
         cmocka_unit_test(near_underflow),
         cmocka_unit_test(bad_inputs),
     };

@@ -157,12 +157,43 @@ static void too_few_rows(void **unused)
     ct_device_close(device);
 }
 
+/* X does not depend on a scale of A and B. Their gradients are divided by it, where A'A is out of range. */
+static void scales(void **unused)
+{
+    (void)unused;
+    static const double a[6] = { 2, 0, 1, -1, 1, 3 }, b[3] = { 1, 2, -4 }, units[] = { 1, 1e200, 1e-200 };
+    ct_device *device = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(device);
+    double wanted[9], got[9], in[9];
+    for (int i = 0; i < 3; i++)
+        for (int record = 0; record < 2; record++) {
+            ct_tape_reset(tape);
+            for (int e = 0; e < 9; e++) in[e] = units[i] * (e < 6 ? a[e] : b[e - 6]);
+            ct_tensor *A = ct_from(device, CT_F64, ct_shape2(3, 2), in),
+                      *B = ct_from(device, CT_F64, ct_shape2(3, 1), in + 6);
+            ct_var x[2] = { ct_leaf(tape, A), ct_leaf(tape, B) }, bar[2], X = ct_lstsq(x[0], x[1]);
+            assert_ok(ct_grad(ct_sum(ct_square(X), CT_ALL, false), ct_none(), x, bar, 2,
+                              record ? CT_GRAD_RECORD : CT_GRAD_KEEP),
+                      ct_tape_message(tape));
+            assert_ok(ct_read(ct_value(bar[0]), got, 6 * sizeof *got), "");
+            assert_ok(ct_read(ct_value(bar[1]), got + 6, 3 * sizeof *got), "");
+            for (int e = 0; e < 9; e++) {
+                if (i == 0 && !record) wanted[e] = got[e];
+                assert_close(got[e] * units[i], wanted[e], 1e-13, 1e-13);
+            }
+            ct_release(A), ct_release(B);
+        }
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(up_to_condition_1e8),
         cmocka_unit_test(dependent_columns_fail_alone),
         cmocka_unit_test(too_few_rows),
+        cmocka_unit_test(scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

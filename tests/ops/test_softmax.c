@@ -173,9 +173,32 @@ static void of_nothing(void **state)
     }
 }
 
+/* log(1 + e^-40) and the like: the largest x, which is near 0, hides the others' digits. */
+static void near_zero(void **state)
+{
+    (void)state;
+    enum { M = 3 };
+    static const double x[][M] = { { 0, -40, -INFINITY },  { -42, -41, 0 },     { 0x1p-60, -40, -41 },
+                                   { -0x1p-62, -40, -45 }, { 0, 0, -40 },       { 0.25, -1.5, -9 },
+                                   { 700, 0, -1 },         { -600, -640, -700 } };
+    for (int f32 = 0; f32 < 2; f32++)
+        for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+            wide m = fmaxl(x[i][0], fmaxl(x[i][1], x[i][2])), rest = -1, wanted[2];
+            for (int k = 0; k < M; k++) rest += x[i][k] == m ? 1 : 0;
+            for (int k = 0; k < M; k++) rest += x[i][k] == m ? 0 : expl(x[i][k] - m);
+            wanted[0] = m + log1pl(rest), wanted[1] = m + logl(3);
+            ct_var row = leaf(f32 ? CT_F32 : CT_F64, x[i], M), most = ct_max(row, 0, true);
+            elements_are(ct_logsumexp(row, 0, true), wanted, 1, 1, "logsumexp of a row");
+            ct_var columns = ct_stack((ct_var[]){ row, ct_broadcast_to(most, ct_shape1(M)) }, 2, 1);
+            elements_are(ct_logsumexp(columns, 0, false), wanted, 2, 1, "logsumexp of columns");
+            ct_tape_reset(tape);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(derivatives),
-                                        cmocka_unit_test(cross_entropy), cmocka_unit_test(of_nothing) };
+                                        cmocka_unit_test(cross_entropy), cmocka_unit_test(of_nothing),
+                                        cmocka_unit_test(near_zero) };
     return cmocka_run_group_tests_name("softmax", tests, open_tape, close_tape);
 }

@@ -163,8 +163,8 @@ CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
  * dimensions broadcast. If X and Z are the same handle, the matrix is symmetric and white adds to its
  * diagonal. theta, X and Z get gradients. theta holds the parameters' values in order; the values inside the
  * kernel are not used. The kernel must be bound to d columns, else the tape fails with a message. The tape
- * keeps its own copy of the kernel. Forward and backward are one fused pass each; a recorded sweep is a
- * composition of ops. */
+ * keeps its own copy of the kernel. Value and backward rule are one fused pass each; a recorded sweep and
+ * the forward rule are a composition of ops. */
 CT_API ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z);
 /* k(x_i, x_i), including white: theta (..., P), X (..., n, d) -> (..., n). */
 CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);

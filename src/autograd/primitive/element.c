@@ -158,14 +158,17 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
     CT__DO(c, reduce, f, &x, &out);
 }
 
-/* Views a contiguous x as one column. */
-static bool one_column(ct_call *c, ct_view *x)
+/* Views each matrix of a contiguous x, or all of a vector, as one column. */
+static bool as_columns(ct_call *c, ct_view *x)
 {
     if (!ct_require(c, ct__is_contiguous(x), CT_EINVAL, "ct_prim_flag without an out needs a contiguous x"))
         return false;
-    const int64_t column[] = { ct__count(x), 1 };
-    x->ndim = 2;
-    ct__lay_out(x, column);
+    ct_shape shape = ct_view_shape(*x);
+    if (shape.ndim < 2) shape.ndim = 2, shape.dim[0] = 1, shape.dim[1] = ct__count(x);
+    shape.dim[shape.ndim - 2] *= shape.dim[shape.ndim - 1];
+    shape.dim[shape.ndim - 1] = 1;
+    x->ndim = shape.ndim;
+    ct__lay_out(x, shape.dim);
     return true;
 }
 
@@ -173,13 +176,10 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
 {
     const bool kept = out.ndim >= 0 && !out.storage;
     if (!ct__one_dtype(c, &x, kept ? &x : &out)) return;
-    if (!(kept ? one_column(c, &x) : ct__spread_batch(c, &x, &out))) return;
+    if (!(kept ? as_columns(c, &x) : ct__spread_batch(c, &x, &out))) return;
     if (!ct_require(c, what && why && ct__dim(&x, -1) == 1 && (unsigned)domain <= CT_FINITE, CT_EINVAL,
                     "ct_prim_flag needs a domain, a message, and a column for each member"))
         return;
-    /* An earlier factorisation may have made x not finite, and an asynchronous device reports it later. Then
-     * the factorisation's own message is used. */
-    if (domain == CT_FINITE && ct__call_failure(c)->suspected) ct__note_suspect(c);
     CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
 }
 

@@ -1,5 +1,6 @@
 /* cov:      K_ij = k(x_i, z_j)      theta (..., P), X (..., n, d), Z (..., m, d) -> (..., n, m)
  * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
+ * tangent:  K̇_ij = Σ_p theta_dot_p ∂K_ij/∂theta_p + ⟨ẋ_i, ∂K_ij/∂x_i⟩ + ⟨ż_j, ∂K_ij/∂z_j⟩
  *
  * One primitive in each direction computes entries and derivatives tile by tile and stores neither distances
  * nor ∂K. k is symmetric, so z̄ is x̄ with X and Z exchanged. With two inputs, theta and X, the matrix
@@ -96,11 +97,18 @@ static void vjp(ct_rule *g)
     if (at_z) give(g, ct_t(K_bar), z, 1, (wanted){ p, theta && !x, true });
 }
 
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, ct__composed_dot(g, compose)); }
+
 static void sample(ct_sample *s) { ct__cov_sample(s, true); }
 
-const ct_op ct_op_cov = {
-    .name = "cov", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_cov = { .name = "cov",
+                          .n_in = -1,
+                          .shape = shape,
+                          .forward = forward,
+                          .vjp = vjp,
+                          .jvp = jvp,
+                          .jvp_stacked = true,
+                          .sample = sample };
 
 ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
 {

@@ -86,9 +86,10 @@ ct_shape ct__in_batch(ct_shape batch, ct_shape member)
     return batch;
 }
 
+enum { MOST = 8 };
+
 bool ct__recorded_bars(ct_rule *g, ct__composition *compose, ct_var *bar)
 {
-    enum { MOST = 8 };
     ct_var in[MOST] = { { NULL, 0, 0 } }, at[MOST], at_bar[MOST];
     int input[MOST], n = 0;
     for (int i = 0; i < ct_rule_args(g); i++) {
@@ -99,6 +100,34 @@ bool ct__recorded_bars(ct_rule *g, ct__composition *compose, ct_var *bar)
     if (ct_grad(compose(ct_rule_attr(g), in), ct_out_bar(g), at, at_bar, n, CT_GRAD_RECORD)) return false;
     for (int k = 0; k < n; k++) bar[input[k]] = at_bar[k];
     return true;
+}
+
+/* The tangents of x as ct_jvp takes them: if there are several, (T, own dimensions). */
+static ct_var own_dots(ct_var dot, ct_var x)
+{
+    ct_shape shape = ct_var_shape(x), of_dot = ct_var_shape(dot);
+    if (of_dot.ndim <= shape.ndim) return dot;
+    memmove(shape.dim + 1, shape.dim, (size_t)shape.ndim * sizeof *shape.dim);
+    shape.dim[0] = of_dot.dim[0];
+    shape.ndim++;
+    return ct_reshape(dot, shape);
+}
+
+ct_var ct__composed_dot(ct_rule *g, ct__composition *compose)
+{
+    ct_tape *tape = ct_rule_tape(g);
+    ct_var in[MOST] = { { NULL, 0, 0 } }, at[MOST], dot[MOST], y_dot;
+    const bool recorded = ct_recording(g);
+    int n = 0;
+    while (!ct_grad_enabled(tape)) ct_no_grad_end(tape); /* until the rule returns */
+    for (int i = 0; i < ct_rule_args(g); i++) {
+        const ct_var x = ct_in(g, i);
+        in[i] = recorded ? ct_scale(x, 1) : ct_leaf(tape, ct_value(x));
+        if (ct_has_in_dot(g, i)) at[n] = in[i], dot[n++] = own_dots(ct_in_dot(g, i), x);
+    }
+    const ct_var y = compose(ct_rule_attr(g), in);
+    ct_jvp(&y, &y_dot, 1, at, dot, n, recorded ? CT_GRAD_RECORD : CT_GRAD_FREE);
+    return y_dot;
 }
 
 /* -- samples --------------------------------------------------------------------------------------------- */

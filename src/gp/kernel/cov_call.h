@@ -33,6 +33,10 @@ typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);
  * `compose` gets copies of the inputs, at which its sweep ends. False: the sweep has failed. */
 bool ct__recorded_bars(ct_rule *g, ct__composition *compose, ct_var *bar);
 
+/* The tangent of the op's output, one or several, from its inputs': by a forward sweep over the
+ * composition. */
+ct_var ct__composed_dot(ct_rule *g, ct__composition *compose);
+
 /* Draws theta, X and, in half of the variants if `pairs`, Z for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);
 

@@ -114,7 +114,8 @@ static ct_var index_value(const request *q, const ct_cov_node *n)
 }
 
 /* -- slopes: y = k(s, a), given with its derivatives ------------------------------------------------------
- * adjoint:   s̄ = ȳ ∂k/∂s,  ā = ȳ ∂k/∂a            inputs y, s, ∂k/∂s and, if k depends on a, a and ∂k/∂a */
+ * adjoint:   s̄ = ȳ ∂k/∂s,  ā = ȳ ∂k/∂a            inputs y, s, ∂k/∂s and, if k depends on a, a and ∂k/∂a
+ * tangent:   ẏ = ṡ ∂k/∂s + ȧ ∂k/∂a */
 
 static ct_shape slopes_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 static void slopes_forward(ct_call *c) { ct_set_result(c, 0, ct_arg(c, 0)); }
@@ -124,9 +125,19 @@ static void slopes_vjp(ct_rule *g)
     for (int i = 1; i < ct_rule_args(g); i += 2) ct_in_bar(g, i, ct_mul(ct_out_bar(g), ct_in(g, i + 1)));
 }
 
-static const ct_op slopes_op = {
-    .name = "slopes", .n_in = -1, .shape = slopes_shape, .forward = slopes_forward, .vjp = slopes_vjp
-};
+static void slopes_jvp(ct_rule *g)
+{
+    for (int i = 1; i < ct_rule_args(g); i += 2)
+        if (ct_has_in_dot(g, i)) ct_give_out_dot(g, 0, ct_mul(ct_in_dot(g, i), ct_in(g, i + 1)));
+}
+
+static const ct_op slopes_op = { .name = "slopes",
+                                 .n_in = -1,
+                                 .shape = slopes_shape,
+                                 .forward = slopes_forward,
+                                 .vjp = slopes_vjp,
+                                 .jvp = slopes_jvp,
+                                 .jvp_stacked = true };
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,8 @@ void ct__jvp_transposed(ct_rule *g);
 int64_t ct__tangents(const ct_rule *g);
 ct_shape ct__dot_shape(const ct_rule *g, ct_var v);
 int ct__from_end(const ct_rule *g, int dim);
+/* Σ over dimension dim of input 0, or all (CT_ALL), of terms of its shape or of its tangents'. */
+ct_var ct__sum_terms(const ct_rule *g, ct_var terms, int dim, bool keep);
 /* The Jacobian J (M, N) of y with respect to x times directions v: row i of JV (count, M) is J v for row i of
  * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M),
  * by backward sweeps. */

@@ -39,6 +39,14 @@ static ct_var with_ones(ct_var dot, int ndim)
     return ones > 0 ? ct_reshape(dot, shape) : dot;
 }
 
+ct_var ct__sum_terms(const ct_rule *g, ct_var terms, int dim, bool keep)
+{
+    const int64_t T = ct__tangents(g);
+    if (dim != CT_ALL || !T) return ct_sum(terms, dim == CT_ALL ? dim : ct__from_end(g, dim), keep);
+    const ct_var sums = ct_sum(ct_reshape(terms, ct_shape2(T, -1)), -1, false);
+    return keep ? with_ones(sums, ct_var_shape(terms).ndim) : sums;
+}
+
 ct_var ct_in_dot(ct_rule *g, int i)
 {
     const ct_var x = ct_in(g, i); /* fails if there is no such input */
@@ -66,6 +74,7 @@ void ct_give_out_dot(ct_rule *g, int k, ct_var dot)
     if (dot.tape != tape || ct_var_dtype(dot) != ct_var_dtype(y))
         ct_tape_fail(tape, CT_EINVAL, "the tangent of output %d must be on its tape and %s", k,
                      ct_dtype_name(ct_var_dtype(y)));
+    if (tape->node[g->index].op->finite) ct__check_finite(tape, "a tangent", dot);
     const ct_shape shape = ct__dot_shape(g, y);
     if (ct__tangents(g)) dot = with_ones(dot, shape.ndim);
     if (!ct_shape_equal(ct_var_shape(dot), shape)) dot = ct_broadcast_to(dot, shape);

@@ -111,16 +111,20 @@ static void factor(ct_call *c, ct__ridge s, ct_ridge_form form)
 {
     static const char why[] = "is not positive: there is NaN, or B and D share a null space to working "
                               "precision; choose a larger lambda, or another D";
-    static const char why_late[] = "is not positive: lambda is not, there is NaN, B and D share a null space "
-                                   "to working precision, or D's columns depend on one another, or are weak "
-                                   "where B is not, and a GPU does not try the primal form then; choose a "
-                                   "larger lambda, another D, one for each sample, or compute on the CPU";
-    ct_failure *failure = ct__call_failure(c);
+    static const char why_late[] =
+        "is not positive: there is NaN, B and D share a null space to working "
+        "precision, or D's columns depend on one another, or are weak where B is "
+        "not, and a GPU does not try the primal form then; choose a larger lambda, "
+        "another D, one for each sample, or compute on the CPU";
+    ct_tape *tape = c->tape;
     s.lambda = positive(c, s.lambda);
+    ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
+    const uint32_t first = tape->n_suspects;
     factor_in_form(c, s, form);
-    if (failure->suspected || (failure->set && !failed_before))
-        failure->why = failure->suspected ? why_late : why;
+    if (failure->set && !failed_before) failure->why = why;
+    ct__call_failure(c); /* notes the last suspect */
+    for (uint32_t i = first; i < tape->n_suspects; i++) tape->suspect[i].why = why_late;
 }
 
 /* -- the op in one dtype --------------------------------------------------------------------------------- */
@@ -242,9 +246,13 @@ static void jvp(ct_rule *g)
     ct_give_out_dot(g, 0, normal_solve(g, ct_sub(ct_t(B_dot), moved)));
 }
 
-static const ct_op ridge_op = {
-    .name = "ridge_solve", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .jvp = jvp
-};
+static const ct_op ridge_op = { .name = "ridge_solve",
+                                .n_in = 3,
+                                .shape = shape,
+                                .forward = forward,
+                                .vjp = vjp,
+                                .jvp = jvp,
+                                .finite = true };
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
@@ -276,7 +284,9 @@ static void sample(ct_sample *s)
     if (v == 0 || v == 2) ct_sample_normal(s, 1, ct_shape2(v == 0 ? 2 * n + 1 : 2, n));
 }
 
-const ct_op ct_op_ridge_solve = { .name = "ridge_solve", .n_in = 3, .compose = compose, .sample = sample };
+const ct_op ct_op_ridge_solve = {
+    .name = "ridge_solve", .n_in = 3, .compose = compose, .sample = sample, .finite = true
+};
 
 ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form)
 {

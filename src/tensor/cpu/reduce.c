@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A pass adds its terms, or takes their maximum: x, (x s)², e^(x - s), x, -x, |x|. */
-typedef enum pass { SUM, SQUARES, EXPSUM, MAX, NEGATED, SIZES } pass;
+/* A pass adds its terms, or takes their maximum: x, (x s)², e^(x - s), the same but 0 where x = s, x, -x,
+ * |x|. */
+typedef enum pass { SUM, SQUARES, EXPSUM, OTHERS, MAX, NEGATED, SIZES } pass;
 
 typedef struct reduction {
     const ct_view *x;
@@ -56,7 +57,9 @@ static __attribute__((noinline)) const double *load(const reduction *r, pass f, 
         for (int64_t i = 0; i < n; i++) buffer[i] *= buffer[i];
         return buffer;
     case EXPSUM:
+    case OTHERS:
         for (int64_t i = 0; i < n; i++) buffer[i] = v[i] - s[i * pitch];
+        for (int64_t i = 0; i < n && f == OTHERS; i++) buffer[i] = buffer[i] == 0 ? -INFINITY : buffer[i];
         ct__vector_exp(r->isa, n, buffer);
         return buffer;
     case NEGATED:
@@ -152,14 +155,21 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
         for (int64_t j = 0; j < width; j++) result[j] = combine(f, result[j], partial[i][j]);
 }
 
-/* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the result itself. */
+/* Whether m + log(sum) is so near 0 that the rounding of sum = 1 + ... costs digits. */
+static bool near_zero(double m, double sum) { return sum < 1.5 && fabs(m) < 0.5; }
+
+/* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the result itself. Near 0 it is m + log1p
+ * of the others' sum. */
 static void logsumexp(const reduction *r, const void *x, int64_t width, double *result)
 {
-    double shift[CT__REDUCE_WIDTH], sum[CT__REDUCE_WIDTH];
+    double shift[CT__REDUCE_WIDTH], sum[CT__REDUCE_WIDTH], others[CT__REDUCE_WIDTH] = { 0 };
+    bool near = false;
     for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
     reduce_block(r, EXPSUM, x, width, shift, sum);
+    for (int64_t i = 0; i < width; i++) near |= near_zero(result[i], sum[i]);
+    if (near) reduce_block(r, OTHERS, x, width, shift, others);
     for (int64_t i = 0; i < width; i++)
-        if (isfinite(result[i])) result[i] += log(sum[i]);
+        if (isfinite(result[i])) result[i] += near_zero(result[i], sum[i]) ? log1p(others[i]) : log(sum[i]);
 }
 
 /* √Σx² = √Σ(x s)² / s, given the sum for s = 1. Where that is outside the range in which no digit is lost, s

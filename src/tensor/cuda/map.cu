@@ -17,6 +17,17 @@ template <typename T> static __device__ T ct__gaussian(T x)
     const T a = x > CT_GAUSSIAN_FAR || x < -CT_GAUSSIAN_FAR ? (T)CT_GAUSSIAN_FAR : x, s = a * a, y = exp(-s);
     return y - y * fma(a, a, -s);
 }
+template <typename T> static __device__ T ct__sigmoid(T x)
+{
+    const T e = exp(-fabs(x));
+    return (x < 0 ? e : (T)1) / (1 + e);
+}
+template <typename T> static __device__ T ct__sech2(T x)
+{
+    const T e = exp(-2 * fabs(x));
+    return 4 * (e / ((1 + e) * (1 + e)));
+}
+template <typename T> static __device__ T ct__softplus(T x) { return fmax(x, (T)0) + log1p(exp(-fabs(x))); }
 template <typename T> static __device__ T ct__polygamma(int k, T x) { return (T)polygamma(k, (double)x); }
 
 /* -- the tables ------------------------------------------------------------------------------------------ */

@@ -41,7 +41,7 @@ static __device__ seen both(const reduction &r, const seen &a, const seen &b)
         return seen{ m, s + (second ? a.s : b.s) * q * q };
     }
     const double x = low - m;
-    return seen{ m, s + (second ? a.s : b.s) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
+    return seen{ m, s + (1 + (second ? a.s : b.s)) * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
 }
 
 /* Input i as a partial result. */
@@ -51,6 +51,7 @@ template <typename S> static __device__ __forceinline__ seen one(const reduction
     switch (r.f) {
     case CT_REDUCE_MIN: return seen{ -x, 0 };
     case CT_REDUCE_NORM: return seen{ fabs(x), 1 };
+    case CT_REDUCE_LOGSUMEXP: return seen{ x, 0 };
     case CT_REDUCE_ARGMAX: return seen{ x, (double)i };
     case CT_REDUCE_ARGMIN: return seen{ -x, (double)i };
     default: return seen{ x, 1 };
@@ -80,7 +81,7 @@ template <typename S> static __device__ void put(const reduction &r, int64_t out
 {
     const int64_t at = ct__located<2>(r.keep, output)[OUT];
     double y = r.f == CT_REDUCE_MIN ? -all.m : all.m;
-    if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(y)) y += log(all.s);
+    if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(y)) y += log1p(all.s);
     if (r.f == CT_REDUCE_NORM && isfinite(y)) y *= sqrt(all.s);
     if (r.f >= CT_REDUCE_ARGMAX)
         ((int64_t *)r.out)[at] = (int64_t)all.s;

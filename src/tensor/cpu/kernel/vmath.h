@@ -141,6 +141,24 @@ CT__INLINE double ct__gaussian(double x, bool fused)
     return y - y * r;
 }
 
+CT__INLINE double ct__sigmoid(double x, bool fused)
+{
+    double e = ct__exp(-__builtin_fabs(x), fused);
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+/* 1 / cosh² x = 4e / (1 + e)² with e = e^-2|x| */
+CT__INLINE double ct__sech2(double x, bool fused)
+{
+    double e = ct__exp(-2 * __builtin_fabs(x), fused);
+    return 4 * e / ((1 + e) * (1 + e));
+}
+
+CT__INLINE double ct__softplus(double x, bool fused)
+{
+    return (x > 0 ? x : 0) + ct__log1p(ct__exp(-__builtin_fabs(x), fused), fused);
+}
+
 /* x + x E(x²) for |x| < 1; else 1 - e^(-x²) G(t), t = (|x| - 5/2) / (|x| + 5/2), and the sign of x. From
  * |x| = 6 on it is 1. */
 CT__INLINE double ct__erf(double x, bool fused)

@@ -1,4 +1,4 @@
-/* The elementary functions of vmath.h in f32. Errors over all 2^32 numbers are below 1 ulp
+/* The elementary functions of vmath.h in f32. Errors over all 2^32 numbers are at most 1 ulp
  * (tests/tensor/test_floats.c). In P of tanh and E of erf the coefficients were rounded one after the other,
  * from the last on, and those before it were fitted again. */
 #ifndef CT_TENSOR_VMATH_F32_H
@@ -13,7 +13,7 @@ CT__INLINE float ct__exp_partsf(float x, float tail, float *high, float *first, 
 {
     static const float P[] = { 0x1.a0f8d4p-13f, 0x1.6d117cp-10f, 0x1.1110f6p-7f,
                                0x1.555518p-5f,  0x1.555556p-3f,  0.5f };
-    float c = x < -104 ? -104 : x > 89 ? 89 : x;
+    float c = x < -106 ? -106 : x > 89 ? 89 : x;
     float shifted = ct__madf(c, 0x1.715476p+0f, CT__ROUNDF, fused), n = shifted - CT__ROUNDF;
     float low = n * 0x1.7f7d1cp-20f - tail, r;
     *high = ct__madf(n, -0x1.62e4p-1f, c, fused);
@@ -31,6 +31,24 @@ CT__INLINE float ct__exp_sumf(float x, float tail, bool fused)
 {
     float high, first, second, p = ct__exp_partsf(x, tail, &high, &first, &second, fused);
     return (1 + (high + p)) * first * second;
+}
+
+/* scale e^x = y + low for a power of two: y rounded, low what it lost. Returns y. */
+CT__INLINE float ct__exp_lowf(float x, float scale, float *low, bool fused)
+{
+    float high, first, second, p = ct__exp_partsf(x, 0, &high, &first, &second, fused);
+    float less_one = high + p, sum = 1 + less_one;
+    *low = ((less_one - (sum - 1)) + ((high - less_one) + p)) * (scale * first) * second;
+    return sum * (scale * first) * second;
+}
+
+/* a b - p for a p near it, exactly [Dekker 1971] */
+CT__INLINE float ct__product_restf(float a, float b, float p, bool fused)
+{
+    float up = a * 0x1001p0f, a_high = up - (up - a), a_low = a - a_high;
+    float bp = b * 0x1001p0f, b_high = bp - (bp - b), b_low = b - b_high;
+    return fused ? __builtin_fmaf(a, b, -p)
+                 : ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low;
 }
 
 CT__INLINE float ct__expf(float x, bool fused) { return ct__exp_sumf(x, 0, fused); }
@@ -77,9 +95,8 @@ CT__INLINE float ct__tanhf(float x, bool fused)
                                0x1.64d3f4p-6f, -0x1.b9f8acp-5f,  0x1.111044p-3f, -0x1.555552p-2f };
     float a = __builtin_fabsf(x), z = a * a;
     float small = ct__madf(a, z * ct__hornerf(8, P, z, fused), a, fused);
-    float high, first, second, p = ct__exp_partsf(a > 10 ? 20 : 2 * a, 0, &high, &first, &second, fused);
-    float sum = 1 + (high + p), low = ((high + p) - (sum - 1)) * first * second;
-    float t = 2 / (1 + sum * first * second), y = 1 - t, large = y + (((1 - y) - t) + 0.5f * t * t * low);
+    float low, e = ct__exp_lowf(a > 10 ? 20 : 2 * a, 1, &low, fused);
+    float t = 2 / (1 + e), y = 1 - t, large = y + (((1 - y) - t) + 0.5f * t * t * low);
     return __builtin_copysignf(a < 0.84375f ? small : large, x);
 }
 
@@ -87,9 +104,45 @@ CT__INLINE float ct__tanhf(float x, bool fused)
 CT__INLINE float ct__gaussianf(float x, bool fused)
 {
     float a = x > CT_GAUSSIAN_FAR || x < -CT_GAUSSIAN_FAR ? CT_GAUSSIAN_FAR : x, s = a * a;
-    float up = a * 0x1001p0f, high = up - (up - a), low = a - high;
-    float r = fused ? __builtin_fmaf(a, a, -s) : low * low - ((s - high * high) - 2 * high * low);
-    return ct__exp_sumf(-s, -r, fused);
+    return ct__exp_sumf(-s, -ct__product_restf(a, a, s, fused), fused);
+}
+
+/* With e = e^-|x| and 1 + e = s + c: e / (s + c) for x < 0, else 1 / (s + c), and what the quotient's
+ * rounding lost. */
+CT__INLINE float ct__sigmoidf(float x, bool fused)
+{
+    float low, e = ct__exp_lowf(-__builtin_fabsf(x), 1, &low, fused), s = 1 + e, c = (e - (s - 1)) + low;
+    float top = x < 0 ? e : 1, y = top / s;
+    float rest = ((x < 0 ? low : 0) - y * c) - ct__product_restf(y, s, top, fused);
+    return ct__madf(rest, x < 0 ? 1 - y : y, y, fused);
+}
+
+/* 4e / (1 + e)² with e = e^-2|x|: 1 + e = s + c, 1 / (s + c) = w + w_low, (w + w_low)² = v + v_low */
+CT__INLINE float ct__sech2f(float x, bool fused)
+{
+    float low, four_e = ct__exp_lowf(-2 * __builtin_fabsf(x), 4, &low, fused), e = 0.25f * four_e;
+    float s = 1 + e, c = (e - (s - 1)) + 0.25f * low;
+    float w = 1 / s, w_low = -w * (ct__product_restf(w, s, 1, fused) + w * c);
+    float v = w * w, v_low = ct__product_restf(w, w, v, fused) + 2 * w * w_low;
+    float y = four_e * v;
+    return y + (ct__product_restf(four_e, v, y, fused) + (four_e * v_low + low * v));
+}
+
+/* max(x, 0) + log(1 + e) with e = e^-|x|: 1 + e = u + c and u = 2^k (1 + f) as in ct__log1pf, where k log 2 +
+ * f is exact; or e - e²/2 + e³/3, if e is small beside the rounding of u. From x = 20 on it is x. */
+CT__INLINE float ct__softplusf(float x, bool fused)
+{
+    static const float R[] = { 0x1.2eeb8p-2f, 0x1.997c12p-2f, 0x1.55555cp-1f };
+    float e_low, e = ct__exp_lowf(-__builtin_fabsf(x), 1, &e_low, fused), u = 1 + e,
+                 c = (e - (u - 1)) + e_low;
+    bool upper = u > 0x1.6a09e6p+0f, small = e < 0x1p-10f;
+    float f = (upper ? 0.5f * u : u) - 1, t = f / (2 + f), z = t * t, h = 0.5f * f * f;
+    float rest = (upper ? 0x1.7f7d1cp-20f : 0) + c / u;
+    float tail = (t * (h + z * ct__hornerf(3, R, z, fused)) - h) + rest;
+    float tiny = e * e * (e * 0x1.555556p-2f - 0.5f) + e_low;
+    float a = small ? e : (upper ? 0x1.62e4p-1f : 0) + f, b = x > 0 ? x : 0, y = a + b, part = y - b;
+    float low = (b - (y - part)) + (a - part);
+    return x > 20 ? x : y + (low + (small ? tiny : tail));
 }
 
 /* a + a E(a²) for a = |x| < c = 27/32; else 1 - erfc(c) e^-(t Q(t)) with t = a - c. From a = 4 on it is 1.
