@@ -1,4 +1,4 @@
-"""Values and derivatives of GradBench's problems on one thread beside torch and JAX: `./run bench gradbench`.
+"""Values and derivatives of GradBench's problems on one thread beside torch, JAX and ADOL-C, where they are.
 
 The names of problems may follow. Each peer's value and derivative are checked against ours before its time
 counts; the time to compile a JAX function does not count.
@@ -6,6 +6,7 @@ counts; the time to compile a JAX function does not count.
 import functools
 import math
 import os
+import subprocess
 import sys
 
 import peers
@@ -232,16 +233,27 @@ def answers(said):
     return {f["case"]: (float(f["y"]), float(f["derivative"])) for f in fields}
 
 
+def check(found, wanted, size):
+    """(y, the derivative's checksum) of a peer beside ours; size: Σ |d| of the derivative"""
+    for a, b, scale in zip(found, wanted, (abs(wanted[0]), size)):
+        if not abs(a - b) <= 1e-9 * (abs(b) + 1e-3 * scale):
+            raise ValueError(f"{found}, we have {wanted}")
+
+
+def by_program(path, case, wanted):
+    """A line of a peer that is a program of its own, bench/gradbench/adolc.cpp."""
+    said = subprocess.run([path, case], capture_output=True, text=True, check=True).stdout.splitlines()
+    check(answers(said)[case], wanted, abs(wanted[1]))
+    yield peers.parse(said[0])
+
+
 def measure(np, who, module, case, wanted):
     name, sizes = case.split("-")
     n, m = (int(s) for s in sizes.split("x"))
     run = WAYS[who](module, name, n, m, np)
     y, derivative = run()
     d = np.asarray(derivative, dtype=float).reshape(-1)
-    found = float(y), float((d * np.cos(np.arange(d.size))).sum())
-    scale = [abs(wanted[0]), np.abs(d).sum()]
-    if not all(abs(a - b) <= 1e-9 * (abs(b) + 1e-3 * s) for a, b, s in zip(found, wanted, scale)):
-        raise ValueError(f"{found}, we have {wanted}")
+    check((float(y), float((d * np.cos(np.arange(d.size))).sum())), wanted, np.abs(d).sum())
     seconds = peers.best(run, 3)
     yield {"bench": "gradbench", "case": case, "who": who, "n": str(n), "dtype": "f64", "pass": "training",
            "seconds": f"{seconds:.3g}"}
@@ -263,6 +275,10 @@ def main():
             for case in wanted if module else ():
                 way = functools.partial(measure, np, who, module, case, wanted[case])
                 lines += peers.contend(who, case, way) or []
+        adolc = peers.program("adolc")
+        for case in wanted if os.path.exists(adolc) else ():
+            way = functools.partial(by_program, adolc, case, wanted[case])
+            lines += peers.contend("adolc", case, way) or []
     peers.table(lines, value="seconds", columns=("case",), comment=said[0])
 
 

@@ -423,10 +423,68 @@ static void ops_that_read_numbers(void **state)
     ct_device_close(d);
 }
 
+/* x <- sin(x) ∘ w + row t of the sequence, over 9 steps; then w moves along the gradient of Σ x. */
+typedef struct loop {
+    ct_tensor *x, *w, *sequence;
+    int calls;
+} loop;
+
+static void advance(ct_tape *tape, int64_t t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)tape, (void)context;
+    *out = ct_add(ct_mul(ct_sin(in[0]), in[1]), ct_row(in[2], t));
+}
+
+static ct_status walk(ct_tape *tape, void *context)
+{
+    loop *l = context;
+    ct_var w = ct_leaf(tape, l->w), x;
+    l->calls++;
+    ct_scan((ct_var[]){ ct_constant(tape, l->x), w, ct_constant(tape, l->sequence) }, 3, &x, 1, 9, advance,
+            NULL);
+    const ct_status s = ct_backward(ct_sum(x, CT_ALL, false));
+    ct_no_grad_begin(tape);
+    ct_var moved = ct_lincomb((double[]){ 1, -.1 }, (ct_var[]){ w, ct_constant(tape, ct_cotangent(w)) }, 2);
+    ct_no_grad_end(tape);
+    return s ? s : ct_copy(ct_value(moved), l->w);
+}
+
+/* All of a scan's steps and of its sweep are one graph. */
+static void a_scan_is_replayed(void **state)
+{
+    (void)state;
+    ct_device *d = ct_device_open(check_device());
+    double v[9 * COLS], w[2][COLS];
+    loop l[2] = { 0 };
+    fill(v, 9 * COLS, 1);
+    for (int i = 0; i < 2; i++) {
+        l[i].x = assert_tensor(ct_from(d, CT_F64, ct_shape1(COLS), v + 3), d);
+        l[i].w = assert_tensor(ct_from(d, CT_F64, ct_shape1(COLS), v + 7), d);
+        l[i].sequence = assert_tensor(ct_from(d, CT_F64, ct_shape2(9, COLS), v), d);
+    }
+    ct_tape *tape = ct_tape_new(d);
+    ct_step *step = ct_step_capture(d, walk, &l[1]);
+    if (!step) fail_msg("%s", ct_message(d));
+    for (int i = 0; i < STEPS; i++) {
+        if (i) assert_ok(ct_step_replay(step), ct_message(d));
+        ct_tape_reset(tape);
+        assert_ok(walk(tape, &l[0]), ct_tape_message(tape));
+        for (int k = 0; k < 2; k++) assert_ok(ct_read(l[k].w, w[k], sizeof w[k]), ct_message(d));
+        assert_memory_equal(w[0], w[1], sizeof w[0]);
+    }
+    assert_int_equal(l[1].calls, strcmp(ct_device_name(d), "cpu") ? 2 : STEPS);
+    ct_step_free(step);
+    ct_tape_free(tape);
+    for (int i = 0; i < 2; i++) ct_release(l[i].x), ct_release(l[i].w), ct_release(l[i].sequence);
+    assert_int_equal(ct_memory(d).bytes_now, 0);
+    ct_device_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_steps),
+        cmocka_unit_test(a_scan_is_replayed),
         cmocka_unit_test(batched_factors_and_a_sort),
         cmocka_unit_test(ops_that_read_numbers),
         cmocka_unit_test(refuses_by_name),
