@@ -55,7 +55,8 @@ typedef struct ct_op {
      * input that has the most. It gives them with T first. Otherwise it is called T times. */
     bool jvp_stacked;
     /* Whether an output, a cotangent or a tangent that is not finite is a numerical failure, which is
-     * flagged. Otherwise it is what IEEE arithmetic gives. */
+     * flagged. Otherwise it is what IEEE arithmetic gives. Outputs are not looked through if `forward` has
+     * called ct_prim_flag with CT_FINITE, on less that tells the same. */
     bool finite;
     /* With a map for single elements the tape keeps them in its nodes, if they lie in host memory. It calls
      * neither shape nor forward, and vjp only in a recorded sweep. */

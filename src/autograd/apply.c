@@ -140,6 +140,7 @@ ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const 
     c.n_out = c.results = 1;
     c.n_scratch = 0;
     c.status = CT_OK;
+    c.judged = false;
     c.whole = NULL;
     c.out[0] = NULL;
     c.failed_before = tape->failure.set;
@@ -150,7 +151,7 @@ ct_var ct__apply(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const 
     c.shape = &shape;
     const double start = ct__trace_start(tape);
     if (!c.status) op->forward(&c);
-    for (int k = 0; op->finite && k < c.results && !c.status; k++)
+    for (int k = 0; op->finite && !c.judged && k < c.results && !c.status; k++)
         if (c.dtype[k] != CT_I64) ct__flag_infinite(&c, ct_result_at(&c, k));
     ct__trace_call(&c, start);
     if (!c.status && tape->device->step_pool)

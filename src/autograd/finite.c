@@ -6,9 +6,7 @@ void ct__flag_infinite(ct_call *c, ct_view x)
     const ct_view t = x.ndim < 2 ? x : ct_view_transpose(x);
     if (ct_failure_known(c)) return;
     if (!ct__is_contiguous(&x)) x = ct__is_contiguous(&t) ? t : ct_contiguous(c, x);
-    ct_prim_flag(c, CT_FINITE, x, "element %lld",
-                 "is not finite: an input is not, or a number left the dtype's range; scale the problem",
-                 ct_no_view());
+    ct_prim_flag(c, CT_FINITE, x, "element %lld", CT__NOT_FINITE, ct_no_view());
 }
 
 void ct__check_finite(ct_tape *tape, const char *what, ct_var v)

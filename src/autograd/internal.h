@@ -68,6 +68,7 @@ struct ct_call {
     uint64_t wanted; /* bit i: a gradient flows into input i */
     bool recorded;   /* vjp may be called for it             */
     bool failed_before;
+    bool judged; /* it has called ct_prim_flag with CT_FINITE */
     ct_status status;
     const struct ct_call *whole; /* in a member's call: the call of the whole batch */
     const ct_tensor *arg[CT_MAX_INPUTS];
@@ -260,6 +261,7 @@ static inline bool ct__values_stand(ct_tape *tape, uint32_t i)
 /* Where the next primitive of the call notes its failure. What an asynchronous device may yet report of an
  * earlier one keeps its own words. */
 ct_failure *ct__call_failure(ct_call *c);
+#define CT__NOT_FINITE "is not finite: an input is not, or a number left the dtype's range; scale the problem"
 /* finite.c: flags elements of x that are not finite, unless a failure is known. */
 void ct__flag_infinite(ct_call *c, ct_view x);
 /* The same for a value outside a call; `what` is a static text that names it. */

@@ -17,6 +17,8 @@ static void forward(ct_call *c)
     ct_view L = ct_result(c);
     ct_prim_triangle(c, ct_arg(c, 0), false, 0, L);
     ct_prim_potrf(c, L);
+    /* A row that is not finite makes its pivot so: L_ii² = A_ii - Σ_j L_ij². */
+    ct_prim_flag(c, CT_FINITE, ct_view_unsqueeze(ct_view_diagonal(L), -1), "pivot %lld", CT__NOT_FINITE, L);
 }
 
 /* cholesky_bar(L, L̄) = Ā, one matrix after the other, in place: trmm, two trsm, and a panel of workspace.

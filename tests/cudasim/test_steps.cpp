@@ -442,8 +442,8 @@ static void wait_for_it(ct_call *c)
 
 static void applies(ct_tape *, trained *t)
 {
-    static const ct_op waits = { "waits", 1,     like_input, wait_for_it, NULL,  NULL,
-                                 NULL,    false, 0,          NULL,        false, {} };
+    static ct_op waits;
+    waits.name = "waits", waits.n_in = 1, waits.shape = like_input, waits.forward = wait_for_it;
     ct_apply(&waits, &t->loss, 1, NULL, 0);
 }
 

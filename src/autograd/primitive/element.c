@@ -180,6 +180,7 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     if (!ct_require(c, what && why && ct__dim(&x, -1) == 1 && (unsigned)domain <= CT_FINITE, CT_EINVAL,
                     "ct_prim_flag needs a domain, a message, and a column for each member"))
         return;
+    c->judged |= domain == CT_FINITE;
     CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
 }
 

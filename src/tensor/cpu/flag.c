@@ -1,6 +1,7 @@
 /* Flags the members of a batch that have a number outside a domain: not positive and finite, zero, or not
  * finite. */
 #include "batch.h"
+#include "team.h"
 
 #include <math.h>
 
@@ -30,12 +31,33 @@ static inline bool are_finite(ct_dtype dtype, const void *x, int64_t n)
     return all == 0;
 }
 
-/* The same for all of x, if it is contiguous. */
-static bool is_clean(ct_domain domain, const ct_view *x)
+/* Numbers that threads look through, each a part of them. */
+typedef struct numbers {
+    const void *data;
+    ct_dtype dtype;
+    int64_t n, each;
+    atomic_bool *finite;
+} numbers;
+
+static void look_through(const void *context, int part)
+{
+    const numbers *x = context;
+    const int64_t first = part * x->each, n = ct__min(x->each, x->n - first);
+    const void *data = ct__at(x->data, x->dtype, first);
+    if (n > 0 && !(x->dtype == CT_F64 ? are_finite(CT_F64, data, n) : are_finite(CT_F32, data, n)))
+        atomic_store(x->finite, false);
+}
+
+/* Whether x is contiguous and finite, if that is the domain. */
+static bool is_clean(ct_device *dev, ct_domain domain, const ct_view *x)
 {
     if (domain != CT_FINITE || !ct__is_contiguous(x)) return false;
+    atomic_bool finite = true;
     const int64_t n = ct__count(x);
-    return x->dtype == CT_F64 ? are_finite(CT_F64, x->data, n) : are_finite(CT_F32, x->data, n);
+    const int team = (double)n > dev->tuning->wake_work ? ct__team(dev, dev->threads) : 1;
+    const numbers all = { x->data, x->dtype, n, (n + team - 1) / team, &finite };
+    ct__each_part(team, look_through, &all);
+    return finite;
 }
 
 static int64_t flag_member(const ct__job *job, void *const *data)
@@ -49,7 +71,7 @@ static int64_t flag_member(const ct__job *job, void *const *data)
 ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
                        ct_view *out, ct_failure *failure)
 {
-    if (!ct__count(x) || is_clean(domain, x) ||
+    if (!ct__count(x) || is_clean(dev, domain, x) ||
         (x->ndim == 2 && !outside(domain, x->dtype, x->data, x->dim[0], x->stride[0])))
         return CT_OK;
     ct__job job = {

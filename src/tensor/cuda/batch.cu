@@ -225,18 +225,18 @@ ct__addresses::ct__addresses(const ct__job &b, const ct__matrix &m)
 /* -- failures -------------------------------------------------------------------------------------------- */
 
 /* Launched with one block. */
-static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
-                                   int64_t from, int64_t *note)
+static __global__ void note_kernel(const int64_t *failed, int64_t places, int64_t shares, int64_t first,
+                                   int64_t position, int64_t from, int64_t *note)
 {
-    const int64_t least = ct__first<CT__BLOCK>(members, [=](int64_t i) { return failed[i] != 0; });
-    if (threadIdx.x || least == members || note[0]) return;
+    const int64_t least = ct__first<CT__BLOCK>(places, [=](int64_t i) { return failed[i] != 0; });
+    if (threadIdx.x || least == places || note[0]) return;
     note[0] = position + 1;
-    note[1] = from + least;
+    note[1] = from + least / shares;
     note[2] = failed[least] + first;
 }
 
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
-                           const char *why, ct_failure *failure)
+                           const char *why, ct_failure *failure, int64_t shares)
 {
     if (!failure || b.status) return b.status;
     int64_t *note = ct__failure_note(b.dev, failure);
@@ -246,6 +246,6 @@ ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t firs
         failure->what = what;
         failure->why = why;
     }
-    return b.status = CT__RUN_BLOCKS(b.dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b.members,
-                                     first, failure->call, failure->from, note);
+    return b.status = CT__RUN_BLOCKS(b.dev, "noting failures", note_kernel, 1, CT__BLOCK, failed,
+                                     b.members * shares, shares, first, failure->call, failure->from, note);
 }

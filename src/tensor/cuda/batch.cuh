@@ -186,7 +186,7 @@ ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const 
 ct_status ct__wild(const ct__job &b, const ct__matrix &m, int64_t *flags);
 /* Notes in `failure`, which may be NULL, the first failed member and failed[member], from 1, plus `first`. */
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
-                           const char *why, ct_failure *failure);
+                           const char *why, ct_failure *failure, int64_t shares = 1);
 
 /* For matrices in a layout that BLAS takes: C = alpha A B + beta C, or in the lower triangle of C
  * alpha A Aᵀ + beta C. Operands may be disjoint blocks of one storage. */
