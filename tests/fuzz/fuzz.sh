@@ -87,9 +87,9 @@ seed number month '-000001-03'
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
-    # Those that run ctgp include its main.c and need its other files.
+    # Those of ctgp need its files; main.c is included or left out.
     more=
-    ! grep -q 'ctgp.h"' "$source/fuzz_$target.c" || more=$(ls src/ctgp/*.c | grep -v /main.c)
+    ! grep -q 'src/ctgp/\|ctgp.h"' "$source/fuzz_$target.c" || more=$(ls src/ctgp/*.c | grep -v /main.c)
     ! grep -q '<expat.h>' "$source/fuzz_$target.c" || more="$more -lexpat"
     clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \
