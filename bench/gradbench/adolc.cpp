@@ -9,15 +9,15 @@
 #include <cstdio>
 #include <cstring>
 
-static void record(const problem &p)
+static void record(short tape, const problem &p)
 {
     const size_t inputs = p.x.size() / p.blocks;
     tape_numbers x(inputs), y(p.outputs);
     double out;
     if (p.blocks > 1)
-        trace_on(0);
+        trace_on(tape);
     else
-        trace_on(0, 0, 1u << 27, 1u << 28, 1u << 24, 1u << 24); /* so that the tape stays in memory */
+        trace_on(tape, 0, 1u << 27, 1u << 28, 1u << 24, 1u << 24); /* so that the tape stays in memory */
     for (size_t i = 0; i < inputs; i++) x[i] <<= p.x[i];
     p.f(x, y);
     for (adouble &v : y) v >>= out;
@@ -25,7 +25,7 @@ static void record(const problem &p)
 }
 
 /* The results, and the derivative as gradbench.h has it. */
-static double run(const problem &p, numbers &derivative)
+static double run(short tape, const problem &p, numbers &derivative)
 {
     const size_t n = p.x.size() / p.blocks, m = p.outputs, kept = n - p.fixed;
     double value = 0;
@@ -36,18 +36,18 @@ static double run(const problem &p, numbers &derivative)
     for (size_t b = 0; b < p.blocks; b++) {
         double *x = const_cast<double *>(&p.x[b * n]);
         if (m == 1) {
-            function(0, 1, (int)n, x, &value);
-            gradient(0, (int)n, x, J.data());
+            function(tape, 1, (int)n, x, &value);
+            gradient(tape, (int)n, x, J.data());
         } else {
-            function(0, (int)m, (int)n, x, y.data());
-            jacobian(0, (int)m, (int)n, x, row.data());
+            function(tape, (int)m, (int)n, x, y.data());
+            jacobian(tape, (int)m, (int)n, x, row.data());
             for (double v : y) value += v * v;
         }
         for (size_t i = 0; i < m; i++) derivative.insert(derivative.end(), row[i], row[i] + kept);
     }
     if (p.newton) {
         numbers ones(n, 1), h(n);
-        hess_vec(0, (int)n, const_cast<double *>(p.x.data()), ones.data(), h.data());
+        hess_vec(tape, (int)n, const_cast<double *>(p.x.data()), ones.data(), h.data());
         for (size_t i = 0; i < n; i++) derivative[i] /= h[i];
     }
     return value;
@@ -67,12 +67,12 @@ int main(int argc, char **argv)
         for (const auto &q : problems) {
             if (strcmp(q.name, name)) continue;
             const problem p = q.make(n, m);
-            record(p);
+            record((short)i, p);
             numbers d;
             double value = 0, best = INFINITY, spent = 0, sum = 0;
             for (int turn = 0; turn < 3 || spent < 0.3; turn++) {
                 const auto start = std::chrono::steady_clock::now();
-                value = run(p, d);
+                value = run((short)i, p, d);
                 const double took =
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
                 best = std::min(best, took), spent += took;

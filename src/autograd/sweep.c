@@ -75,12 +75,23 @@ static void run(ct__sweep *s, uint32_t i)
     if (!s->tape->status) ct__run_rule(s, i, node->op->vjp);
 }
 
+/* The values of a long tape have left the cache. Asks for that of a node which the walk reaches soon, with
+ * two lines of its elements if it is small. */
+static void prefetch_value(const ct__sweep *s, uint32_t i)
+{
+    enum { AHEAD = 6 };
+    const ct_tensor *value = i >= s->lo + AHEAD ? s->tape->node[i - AHEAD].value : NULL;
+    if (value)
+        ct__prefetch((uintptr_t)value - offsetof(ct__small, tensor), sizeof(ct__small) + 2 * CT__ALIGNMENT);
+}
+
 static void walk(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
     for (uint32_t i = s->hi;; i--) {
         const ct_node *node = &tape->node[i];
         bool arrived = false;
+        prefetch_value(s, i);
         if (!node->part)
             for (int k = 0; k < node->n_out && i + (uint32_t)k <= s->hi; k++)
                 arrived |= ct__has_bar(s, i + (uint32_t)k);

@@ -125,6 +125,13 @@ static inline void ct__account(ct_device *device, size_t bytes)
     m->bytes_now += bytes;
     if (m->bytes_now > m->bytes_peak) m->bytes_peak = m->bytes_now;
 }
+/* Asks for the cache lines of memory that will be used soon; they arrive while other work is done. Any
+ * address will do. */
+static inline void ct__prefetch(uintptr_t address, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += CT__ALIGNMENT) __builtin_prefetch((const void *)(address + at), 1);
+}
+
 /* Makes free blocks for ct__struct_get and returns one. That function recycles blocks of up to 512 bytes,
  * aligned to 64, for tensors and storages. NULL with a message. */
 void *ct__struct_refill(ct_device *device, size_t list);

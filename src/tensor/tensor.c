@@ -147,9 +147,11 @@ static inline ct_tensor *new_tensor(ct_device *dev, ct_dtype dtype, int ndim, co
     if (bytes > CT__SMALL_BYTES || !dev->backend->host_memory || m->bytes_now + data > m->limit)
         return new_pooled(dev, dtype, ndim, dim, bytes);
     m->requests++;
-    m->from_pool += dev->structs[(sizeof(ct__small) + data - 1) / 64] != NULL;
+    void **next = &dev->structs[(sizeof(ct__small) + data - 1) / 64];
+    m->from_pool += *next != NULL;
     ct__small *small = ct__struct_get(dev, sizeof *small + data);
     if (!small) return NULL;
+    ct__prefetch((uintptr_t)*next, sizeof *small + data); /* for the next call */
     dev->refs++;
     small->storage = (ct_storage){ .device = dev, .data = small->data, .refs = 1, .small = (uint16_t)data };
     ct__account(dev, data);

@@ -12,12 +12,13 @@ fit=(fit t.csv --target y --kernel rbf --max-iter 2 --quiet)
 "$ctgp" sample m.ctgp t.csv --out s.csv >out 2>err
 "$ctgp" loo m.ctgp --out l.csv >out 2>err
 
-# leaves FILE CODE COMMAND...: the command ends with the code, and FILE is as it is without the signal.
+# leaves FILE CODE COMMAND...: the command ends with the code, and FILE is as it is without the signal. Signal
+# 1, which nohup has programs ignore, has its usual effect.
 leaves() {
     local file=$1 wanted=$2 rc=0
     shift 2
     cp "$file" whole && rm "$file"
-    env SIGNAL="$number" LD_PRELOAD="$sync" "$@" >out 2>err || rc=$?
+    env --default-signal SIGNAL="$number" LD_PRELOAD="$sync" "$@" >out 2>err || rc=$?
     [ $rc = "$wanted" ] && ! compgen -G '*.tmp-*' >log && cmp "$file" whole
 }
 for number in 1 2 15; do
@@ -33,7 +34,7 @@ for number in 1 2 15; do
     fi
     # A fit takes the first SIGINT or SIGTERM for the end of its search; the time it took is in the model.
     rm m.ctgp
-    env SIGNAL="$number" LD_PRELOAD="$sync" "$ctgp" "${fit[@]}" --model m.ctgp >out 2>err
+    env --default-signal SIGNAL="$number" LD_PRELOAD="$sync" "$ctgp" "${fit[@]}" --model m.ctgp >out 2>err
     that "signal $number in fit" test $? = $((number == 1 ? ended : 0))
     ok 'leaves its model' '^target ' "$ctgp" info m.ctgp
     that 'and nothing else' sh -c '! ls | grep tmp-'
