@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 
 import peers
 
@@ -242,7 +243,9 @@ def check(found, wanted, size):
 
 def by_program(path, case, wanted):
     """A line of a peer that is a program of its own, bench/gradbench/adolc.cpp."""
-    said = subprocess.run([path, case], capture_output=True, text=True, check=True).stdout.splitlines()
+    with tempfile.TemporaryDirectory() as folder:  # a tape that memory does not hold becomes files
+        said = subprocess.run([path, case], cwd=folder, capture_output=True, text=True, check=True)
+    said = said.stdout.splitlines()
     check(answers(said)[case], wanted, abs(wanted[1]))
     yield peers.parse(said[0])
 

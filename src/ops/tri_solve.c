@@ -24,28 +24,16 @@ static ct_shape shape(ct_call *c)
     return ct__need_batch(c, 0, 1, rows, cols);
 }
 
-/* The row, or column, of X that is computed last, as a column. Every other one is a factor of its terms, so
- * what is not finite in X is not finite here. */
-static ct_view last_of(ct_view X, unsigned flags)
-{
-    const bool right = flags & CT_RIGHT, down = !(flags & CT_UPPER) == !(flags & CT_TRANS);
-    if (!right) X = ct_view_transpose(X); /* (..., m, n) */
-    const int64_t at = down == right ? 0 : ct_view_dim(X, -1) - 1;
-    return ct_view_slice(X, -1, at, at + 1, 1);
-}
-
 static void forward(ct_call *c)
 {
     const unsigned *flags = ct_attr(c);
     ct_view X = ct_result(c);
     ct_prim_copy(c, ct_arg(c, 1), X);
     ct_prim_trsm(c, *flags, 1, ct_arg(c, 0), X);
+    if (*flags & CT_UNIT) return;
     ct_view diagonal = ct_view_diagonal(ct_arg(c, 0)), column = ct_view_unsqueeze(diagonal, -1);
-    if (!(*flags & CT_UNIT))
-        ct_prim_flag(c, CT_NONZERO, column, "diagonal element %lld",
-                     "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
-    if (ct_view_dim(column, -2))
-        ct_prim_flag(c, CT_FINITE, last_of(X, *flags), "element %lld", CT__NOT_FINITE, X);
+    ct_prim_flag(c, CT_NONZERO, column, "diagonal element %lld",
+                 "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
 }
 
 /* The part of a cotangent or tangent of T that is read. */

@@ -301,6 +301,32 @@ static void scales(void **state)
     ct_tape_reset(tape);
 }
 
+/* An element that is out of range is flagged wherever it is in X. T is diagonal, so it is there alone. */
+static void solutions_out_of_range(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    static const int extents[] = { 2, 3, 5, 17, MOST };
+    for (int point = 0; point < 2 * 5 * 8; point++) {
+        const int n = extents[point / 2 % 5], flags = point / 10 / 4 * CT_RIGHT + point / 10 % 4;
+        const ct_dtype t = point % 2 ? CT_F32 : CT_F64;
+        const double small = t == CT_F32 ? 1e-30 : 1e-200;
+        for (int at = 0; at < n; at += n / 2) {
+            double T[MOST * MOST] = { 0 }, b[MOST];
+            for (int i = 0; i < n; i++) T[i * n + i] = i == at ? small : 1, b[i] = i == at ? 1 / small : 1;
+            ct_tape_reset(tape);
+            ct_device *d = ct_tape_device(tape);
+            ct_tensor *A = assert_tensor(ct_from(d, CT_F64, ct_shape2(n, n), T), d),
+                      *B = assert_tensor(ct_from(d, CT_F64, ct_shape2(n, 1), b), d);
+            ct_var x = ct_cast(ct_constant(tape, B), t);
+            ct_tri_solve(ct_cast(ct_constant(tape, A), t), flags & CT_RIGHT ? ct_t(x) : x, (unsigned)flags);
+            assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
+            ct_release(A), ct_release(B);
+        }
+    }
+    ct_tape_reset(tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(zero_matrices, open_tape, close_tape),
         cmocka_unit_test_setup_teardown(small_integers, open_tape, close_tape),
         cmocka_unit_test_setup_teardown(scales, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(solutions_out_of_range, open_tape, close_tape),
     };
     return cmocka_run_group_tests_name("singular", tests, NULL, NULL);
 }
