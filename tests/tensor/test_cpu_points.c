@@ -1,6 +1,8 @@
 /* Random fills, gather and scatter_add, squared distances, and the device's description. */
 #include "cpu_support.h"
 
+#include <omp.h>
+
 static const ct_backend *const cpu = &ct__cpu_backend;
 
 /* Known answers of Philox4x32-10 at counter 0, key 0: 6627e8d5 e169c58d bc57ac4c 9b00dbd8 [Random123's
@@ -213,6 +215,38 @@ static void the_device_describes_itself(void **state)
     ct_device_close(dev);
 }
 
+/* OpenBLAS waits for ever in a region with fewer threads than OpenMP had said. */
+static void assert_next_team_is_whole(const char *after)
+{
+    const int limit = omp_get_thread_limit(), most = omp_get_max_threads(),
+              wanted = most < limit ? most : limit;
+    int got = 0;
+#pragma omp parallel
+#pragma omp master
+    got = omp_get_num_threads();
+    if (got != wanted) fail_msg("after %s a team has %d of %d threads", after, got, wanted);
+}
+
+static void a_team_of_one_leaves_the_next_whole(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *x = ct_full(dev, CT_F64, ct_shape2(3, 3), 1), *y = ct_zeros(dev, CT_F64, ct_shape2(3, 3)),
+              *packed = ct_zeros(dev, CT_F64, ct_shape2(6, 1)), *index = ct_zeros(dev, CT_I64, ct_shape1(3));
+    assert_ok(cpu->gather(dev, &x->view, &index->view, &y->view), "");
+    assert_next_team_is_whole("gather");
+    assert_ok(cpu->scatter_add(dev, &x->view, &index->view, &y->view), "");
+    assert_next_team_is_whole("scatter_add");
+    assert_ok(cpu->sqdist(dev, &x->view, &x->view, &y->view), "");
+    assert_next_team_is_whole("sqdist");
+    assert_ok(cpu->recurrence(dev, false, &x->view, &x->view, &y->view), "");
+    assert_next_team_is_whole("recurrence");
+    assert_ok(cpu->pack_lower(dev, &x->view, &packed->view), "");
+    assert_next_team_is_whole("pack_lower");
+    for (int k = 0; k < 4; k++) ct_release((ct_tensor *[]){ x, y, packed, index }[k]);
+    ct_device_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +254,7 @@ int main(void)
         cmocka_unit_test(element_i_is_a_function_of_seed_stream_and_i),
         cmocka_unit_test(moments_of_the_draws),
         cmocka_unit_test(rows_are_gathered_and_added_back),
+        cmocka_unit_test(a_team_of_one_leaves_the_next_whole),
         cmocka_unit_test(a_wrong_index_is_named),
         cmocka_unit_test(squared_distances),
         cmocka_unit_test(the_device_describes_itself),

@@ -96,7 +96,7 @@ static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, c
     if (!count) return;
     const int parts = r.n > dev->tuning->grain / count ? dev->threads : 1,
               team = parts > 1 ? ct__team(dev, parts) : 1;
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int part = 0; part < parts; part++) work(&r, ct__part(n, parts, part), ct__part(n, parts, part + 1));
 }
 

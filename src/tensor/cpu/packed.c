@@ -41,7 +41,7 @@ static ct_status pack_all(ct_device *dev, bool back, const ct_view *A, const ct_
     if (!count) return CT_OK;
     const int64_t members = count / (out->dim[out->ndim - 2] * out->dim[out->ndim - 1]);
     const int team = members > dev->tuning->grain / (n * n) ? ct__team(dev, dev->threads) : 1;
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int64_t member = 0; member < members; member++) pack(back, A, v, out, member);
     return CT_OK;
 }

@@ -64,7 +64,7 @@ ct_status ct__cpu_recurrence(ct_device *dev, bool reverse, const ct_view *a, con
     }
     const int64_t units = count / n / m * per;
     const int team = count > dev->tuning->grain ? ct__team(dev, dev->threads) : 1;
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int64_t unit = 0; unit < units; unit++) {
         const int64_t member = unit / per, j = unit % per * SIDE, width = ct__min(m - j, SIDE);
         void *at[3];

@@ -60,7 +60,7 @@ ct_status ct__cpu_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct_
     int64_t n = out->dim[out->ndim - 2], m = out->dim[out->ndim - 1], d = x->dim[x->ndim - 1];
     int64_t tasks = count / (n * m) * ((n + CT__SQDIST_ROWS - 1) / CT__SQDIST_ROWS);
     const int team = count > dev->tuning->grain / (d + 1) ? ct__team(dev, dev->threads) : 1;
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int64_t task = 0; task < tasks; task++) run_task(x, y, out, task);
     return CT_OK;
 }

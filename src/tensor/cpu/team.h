@@ -1,5 +1,7 @@
 /* The threads of the CPU backend. A parallel region asks for no more threads than OpenMP gives it. OpenBLAS
- * is held to the same number, because it waits for ever for threads that it does not get. */
+ * is held to the same number, because it waits for ever for threads that it does not get. No region has an
+ * `if` clause beside num_threads: LLVM's runtime would keep that number for the next region, OpenBLAS's
+ * included. */
 #ifndef CT_TENSOR_CPU_TEAM_H
 #define CT_TENSOR_CPU_TEAM_H
 
