@@ -5,12 +5,14 @@
 
 ct_csv_options csv_options(dialect d)
 {
+    static const ct_time_form dates[] = { CT_TIME_DAY_FIRST, CT_TIME_MONTH_FIRST, CT_TIME_EXCEL };
     return (ct_csv_options){ .delimiter = d.separator < 0 ? 0 : SEPARATORS[d.separator],
                              .decimal = d.decimal < 0 ? 0 : DECIMALS[d.decimal],
                              .header = d.header < 0 ? 0
                                        : d.header   ? -1
                                                     : 1,
-                             .unseen = d.unseen == 1 };
+                             .unseen = d.unseen == 1,
+                             .dates = d.dates < 0 ? CT_TIME_ISO : dates[d.dates] };
 }
 
 /* Words of the library's messages, and the option that helps. */
@@ -22,6 +24,7 @@ static const struct {
     { "state the decimal sign", " with --decimal" },
     { "is the decimal sign ", " --decimal says so" },
     { "state the header, yes or no", " with --header" },
+    { "state the order of dates", " with --dates" },
     { "state what the column is", " with --categorical" },
     { " is none of its levels: ", "; predict, sample, plot and compare take it with --unseen prior" },
 };

@@ -40,6 +40,11 @@ static void list_options(ctgp *c, line *l, dialect *d)
         { OF_TABLES,
           { "--header", "yes|no", "whether the first row holds names; found unless given",
             .choice = &d->header, .choices = "yes no" } },
+        { OF_TABLES,
+          { "--dates", "ORDER",
+            "day-first or month-first, of dates such as 01/02/2024 where none tells; excel: times that are "
+            "numbers are Excel's days",
+            .choice = &d->dates, .choices = DATES } },
         { OF_ROWS,
           { "--unseen", "error|prior",
             "a level that the model has not seen: an error unless given, or the prior", .choice = &d->unseen,
@@ -168,7 +173,7 @@ static void take_file(ctgp *c, line *l, const char *word)
 void parse_arguments(ctgp *c, const command *of, int argc, char **argv, const char *files[MOST_FILES])
 {
     char text[128];
-    dialect d = { .separator = -1, .decimal = -1, .header = -1, .unseen = -1 };
+    dialect d = { .separator = -1, .decimal = -1, .header = -1, .unseen = -1, .dates = -1 };
     line l = { .of = of, .files = files };
     bool only_files = false;
     list_options(c, &l, &d);

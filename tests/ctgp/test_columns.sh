@@ -160,8 +160,23 @@ for unit in seconds ms; do
 done
 that 'the unit is noted' noted "ms.csv: column 'when' is read as milliseconds since 1970$"
 sed -E 's,^(....)-(..)-(..),\3.\2.\1,' dates.csv >dotted.csv
-LINES_ALLOWED=3 bad 'days before months are texts' 2 "no column is left" "${fit[@]}" dotted.csv --model j.ctgp
-that 'and it shows how a time is written' noted "'when' holds dates, and is .* year-month-day, 2024-02-01$"
+ok 'days before months are times' '^n=40 ' "${fit[@]}" dotted.csv --model j.ctgp
+that 'and a note says so' noted "'when' is read as dates with the day before the month$"
+ok 'in predict, too' '^n=40 ' "$ctgp" predict j.ctgp dates.csv --out j.csv
+that 'they are the same days' cmp h.csv j.csv
+sed -nE '1p; s,^(....)-(..)-(0.|1[0-2]),\3/\2/\1,p' dates.csv >either.csv
+bad 'either order' 2 'either.csv:2: .* in "01/03/2024": state the order of dates with --dates$' \
+    "${fit[@]}" either.csv --model k.ctgp
+ok 'but for an option' '^n=12 ' "${fit[@]}" either.csv --dates day-first --model k.ctgp
+ok 'which the model remembers' '^n=12 ' "$ctgp" predict k.ctgp either.csv --out k.csv
+that 'in its file' noted "'when' is read as dates with the day before the month$"
+ok 'or of a model that knows it' '^n=12 ' "$ctgp" predict j.ctgp either.csv --out k.csv
+awk -F, 'NR == 1 || NR > 11 && NR < 24' h.csv >l.csv
+that 'they are the right days' cmp k.csv l.csv
+awk -F, 'NR == 1 { print; next } { print $1 + 25569 "," $2 }' days.csv >excel.csv
+ok "Excel's days" '^n=40 ' "${fit[@]}" excel.csv --time when --dates excel
+ok 'are the same' '^n=40 ' "$ctgp" predict excel.ctgp excel.csv --out i.csv
+that 'days' cmp h.csv i.csv
 sed '10s/2024-02-28/2024-02-30/' dates.csv >never.csv
 bad 'a day that is not in the calendar' 2 \
     'never.csv:10: column 1 \("when"\): "2024-02-30" is not in the calendar$' "${fit[@]}" never.csv

@@ -27,7 +27,8 @@ seed()
 npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
 
 # csv: the first byte is the delimiter + 128 (below: found), the second modulo 3 the header (1: detect), a
-# third of it modulo 3 the decimal sign (0: found); bits of the third: kinds, columns, unseen
+# third of it modulo 3 the decimal sign (0: found); bits of the third: kinds, columns, unseen, texts; a
+# sixteenth of it modulo 7 the form of dates
 seed csv plain '\000\001\000x0,x1,y\n1,2,3\n4.5,-6e-3,NA\n'
 seed csv quoted '\000\001\000"a ""b""", "c\r\nd"\r\n"1",inf\r\n,?\r\n'
 seed csv semicolon '\273\000\0001;2\n\n3;nan\n'
@@ -36,6 +37,7 @@ seed csv forms '\000\001\000,x,y\n0,50%%,"1,000"\n# z\n1,#N/A,"2,000.5"\n'
 seed csv blanks '\000\007\000"1" 2\n1.5 \t2,5\n'
 seed csv bom '\000\001\000\357\273\277y\n1\n\n0.1234567890123456789012345678901234567890e-5\n'
 seed csv kinds '\000\001\001s,t\n"b",2024-01\nYes,1970-02-28T12:30:05.5+02:00\nyes,\n1a,0000-01-01 00:00\n'
+seed csv dates '\000\001\041t,u\n1/2/2024,9:30\n13.2.24 2:30 PM,1-Jan-20\n2024-W05-3,20240131\n'
 seed csv asked '\000\001\007c0,c1,c2,a\nYES,1e12,x,1\n1.0,5,y,?\nz,,x,3\n'
 seed csv ragged '\000\002\000a,b\n1\n'
 npy f8 "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\360\077'

@@ -33,10 +33,12 @@ static void check_column(const ct_table *t, int64_t col, bool unseen)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const levels[] = { "a", "yes", "1" };
-    static const ct_column asked[] = { { "c0", CT_COLUMN_CATEGORY, levels, 3 },
-                                       { "c1", CT_COLUMN_TIME, NULL, 0 },
-                                       { "c2", CT_COLUMN_CATEGORY, NULL, 0 },
-                                       { "a", CT_COLUMN_NUMBER, NULL, 0 } };
+    static const ct_column asked[] = {
+        { .name = "c0", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 3 },
+        { .name = "c1", .kind = CT_COLUMN_TIME },
+        { .name = "c2", .kind = CT_COLUMN_CATEGORY },
+        { .name = "a" }
+    };
     if (size < 3) return 0;
     static ct_device *dev;
     if (!dev) dev = ct_device_open("cpu");
@@ -47,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .columns = asked,
                                .n_columns = data[2] & 2 ? 4 : 0,
                                .unseen = data[2] & 4,
-                               .texts = data[2] & 8 };
+                               .texts = data[2] & 8,
+                               .dates = (ct_time_form)(data[2] / 16 % (CT_TIME_EXCEL + 1)) };
     ct_table *t = ct_csv_parse(dev, (const char *)data + 3, size - 3, &options);
     if (!t) {
         if (!*ct_message(dev) || strchr(ct_message(dev), '\n') || !ct_last_status(dev)) __builtin_trap();

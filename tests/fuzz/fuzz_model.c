@@ -69,8 +69,10 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
     ct_tensor *y = ct_rand_normal(device(), dtype, ct_shape1(n), seed, 1);
     ct_tensor *given = ct_rand_uniform(device(), dtype, ct_shape1(n), seed, 2);
     static const char *const levels[] = { "a", "", "level" };
-    static const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, levels, 3 },
-                                        { "t", CT_COLUMN_TIME, NULL, 0 } };
+    static const ct_column inputs[] = {
+        { .name = "s", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 3 },
+        { .name = "t", .kind = CT_COLUMN_TIME, .form = CT_TIME_CLOCK }
+    };
     const ct_gp_noise noise = (ct_gp_noise)(seed / 60 % 6);
     const bool variances = noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS;
     const ct_gp_options options = { .inputs = seed / 5760 % 2 ? inputs : NULL,

@@ -48,6 +48,11 @@ static void read_time(const char *text, size_t size)
     char written[CT_TIME_TEXT];
     const ct_time kind = ct_time_read(text, size, &days);
     MUST(kind == CT_TIME ? isfinite(days) : isnan(days));
+    for (int form = -1; form <= CT_TIME_EXCEL + 1; form++) {
+        const ct_time other = ct_time_read_as(text, size, (ct_time_form)form, &back);
+        MUST(other == CT_TIME ? isfinite(back) : isnan(back));
+        MUST(kind == CT_TIME_NONE || (other == kind && same(back, days)));
+    }
     if (kind != CT_TIME) return;
     MUST(ct_time_read(written, ct_time_write(days, written), &back) == CT_TIME);
     MUST(fabs(back - days) <= 0.6e-3 / 86400 + 1e-15 * fabs(days));

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_GP_COLUMN_H
 #define COTANGENT_GP_COLUMN_H
 
-#include <stdint.h>
+#include <cotangent/gp/number.h>
 
 typedef enum ct_column_kind {
     CT_COLUMN_NUMBER = 0,
@@ -15,6 +15,7 @@ typedef struct ct_column {
     ct_column_kind kind;
     const char *const *levels; /* of a category: different texts; else NULL */
     int64_t n_levels;
+    ct_time_form form; /* of a time: how a table writes it */
 } ct_column;
 
 #endif

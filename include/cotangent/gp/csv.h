@@ -17,8 +17,11 @@
  * or none has.
  *
  * With `kinds` a column may hold text or dates (ct_table_column). Its kind is that of more than half of its
- * present cells: numbers; times, as ct_time_read reads them; else text. A cell of another kind among numbers
- * or times is CT_EFORMAT. Dates of another form, such as 01.02.2024, are text; a note says so.
+ * present cells: numbers; times; else text. A cell of another kind among numbers or times is CT_EFORMAT.
+ *
+ * Times are in ISO 8601's form, or in another one of ct_time_form that reads the most cells of the column; a
+ * note says in which. If day and month could be exchanged in each cell, and their order is not given, it is
+ * CT_EFORMAT. A column in which each number is a date as 20240131 is a time, too.
  *
  * A column of text is a category: its levels are the different texts, sorted by bytes, and its values their
  * indices. Several spellings are one level: 1, 01 and 1.0; Yes and YES; true and True. The first one read is
@@ -47,10 +50,14 @@ typedef struct ct_csv_options {
     const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
     char decimal;      /* '.' or ','; 0: detect it */
     bool kinds;        /* read columns of text as categories, and of dates as times */
+    /* How times are written in columns that do not show it: CT_TIME_DAY_FIRST or CT_TIME_MONTH_FIRST. With
+     * CT_TIME_EXCEL, numbers that `columns` calls times are days since 1899-12-30. */
+    ct_time_form dates;
     /* How the columns with these names are read, whatever `kinds` says. If a category's levels are given, a
      * cell with another one is CT_EFORMAT, or -1 with `unseen`; if they are NULL, they are taken from the
-     * text. Two levels that are spellings of one are CT_EINVAL. A time may also be a number: seconds since
-     * 1970 or, if any in the column is above 1e11 (the year 5138), milliseconds. */
+     * text. Two levels that are spellings of one are CT_EINVAL. A time's form decides where its cells do
+     * not. A time may also be a number: if not a date as 20240131, then seconds since 1970 or, if any in the
+     * column is above 1e11 (the year 5138), milliseconds. */
     const ct_column *columns;
     int64_t n_columns;
     bool unseen;

@@ -43,6 +43,26 @@ typedef enum ct_time {
  * is NaN unless the result is CT_TIME. */
 CT_API ct_time ct_time_read(const char *text, size_t size, double *days);
 
+/* How a column's times are written. */
+typedef enum ct_time_form {
+    CT_TIME_ISO = 0,    /* as ct_time_read reads them */
+    CT_TIME_YEAR_FIRST, /* 2024/1/31, 2024.01.31, 2024-1-31; 2024-W05-3, 2024-W05; 2024 Q1, 2024-Q1, 2024Q1 */
+    CT_TIME_DAY_FIRST,  /* 31.1.2024, 31/01/24, 31-01-2024; 31-Jan-2024, Jan 31, 2024, Jan 2024 */
+    CT_TIME_MONTH_FIRST, /* 1/31/2024, 01/31/24, 01-31-2024; the same with a name */
+    CT_TIME_CLOCK,       /* 9:30, 09:30:15, 2:30 PM, as parts of a day */
+    CT_TIME_DIGITS,      /* the number 20240131 */
+    CT_TIME_EXCEL,       /* the number of days since 1899-12-30 */
+} ct_time_form;
+
+/* Reads all of text[0..size), in ISO 8601's form or in `form`, which is none of the two of numbers: with them
+ * only ISO 8601's form is read. Weeks and quarters are their first day. A date may be followed by T or a blank
+ * and a time of day. A year of two digits is 1969 to 2068; names of months are English. *days is NaN unless
+ * the result is CT_TIME. */
+CT_API ct_time ct_time_read_as(const char *text, size_t size, ct_time_form form, double *days);
+
+/* Whether the number is a date, year 10000 + month 100 + day. *days is NaN if it is not. */
+CT_API bool ct_time_from_digits(double value, double *days);
+
 enum { CT_TIME_TEXT = 48 };
 /* Writes 2024-01-31, 2024-01-31T12:30:00Z or 2024-01-31T12:30:00.250Z, rounded to milliseconds, and a NUL.
  * All times with the same milliseconds are read back as the same double. A time that is not finite, or a

@@ -14,6 +14,7 @@ enum { DEFAULT_NAME = 32 };
 static bool sound(const ct_column *c)
 {
     if (!c->name || (unsigned)c->kind > CT_COLUMN_TIME || c->n_levels < 0) return false;
+    if ((unsigned)c->form > (c->kind == CT_COLUMN_TIME ? CT_TIME_EXCEL : CT_TIME_ISO)) return false;
     if (c->kind != CT_COLUMN_CATEGORY) return true;
     for (int64_t i = 0; i < c->n_levels; i++)
         if (!c->levels || !c->levels[i]) return false;
@@ -27,7 +28,8 @@ ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d
         const ct_column *c = j == d ? o->output : j > d ? o->noise_column : o->inputs ? &o->inputs[j] : NULL;
         if (!c || sound(c)) continue;
         snprintf(input, sizeof input, "column %lld of inputs", (long long)j);
-        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: %s has no name, no such kind, or a NULL level",
+        return ct_device_fail(device, CT_EINVAL,
+                              "ct_gp_new: %s has no name, no such kind or form, or a NULL level",
                               j < d    ? input
                               : j == d ? "the output"
                                        : "noise_column");
@@ -59,7 +61,7 @@ static bool copy_column(ct_device *device, const ct_column *from, ct_column *to)
 {
     const int64_t n = from->kind == CT_COLUMN_CATEGORY ? from->n_levels : 0;
     const char **level = n ? ct__gp_alloc(device, (uint64_t)n, sizeof *level) : NULL;
-    *to = (ct_column){ copy_text(device, from->name), from->kind, level, level ? n : 0 };
+    *to = (ct_column){ copy_text(device, from->name), from->kind, level, level ? n : 0, from->form };
     bool whole = to->name && to->n_levels == n;
     for (int64_t i = 0; i < n && whole; i++) whole = (level[i] = copy_text(device, from->levels[i])) != NULL;
     return whole;

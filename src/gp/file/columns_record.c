@@ -21,6 +21,9 @@ static void levels(ct__stream *s, ct_column *c)
 void ct__stream_column(ct__stream *s, ct_column *c)
 {
     text(s, &c->name);
-    c->kind = (ct_column_kind)ct__stream_small(s, (int)c->kind, CT_COLUMN_TIME);
+    /* A time's form follows the kinds. */
+    const int code = ct__stream_small(s, (int)c->kind + (int)c->form, CT_COLUMN_TIME + CT_TIME_EXCEL);
+    c->form = code > CT_COLUMN_TIME ? (ct_time_form)(code - CT_COLUMN_TIME) : CT_TIME_ISO;
+    c->kind = code > CT_COLUMN_TIME ? CT_COLUMN_TIME : (ct_column_kind)code;
     if (c->kind == CT_COLUMN_CATEGORY) levels(s, c);
 }

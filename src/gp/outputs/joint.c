@@ -73,7 +73,8 @@ ct_status ct__joint_make(ct_outputs *o, const ct_tensor *X, const ct__answers *a
     for (int64_t j = 0; j < o->p; j++) levels[j] = o->column[j].name;
     if (!s) {
         for (int64_t j = 0; j < o->d; j++) own[j] = columns[j];
-        own[o->d] = (ct_column){ "output", CT_COLUMN_CATEGORY, levels, o->p };
+        own[o->d] =
+            (ct_column){ .name = "output", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = o->p };
         model.inputs = own;
         model.noise = CT_NOISE_BY_LEVEL;
         model.noise_levels = rows[2];

@@ -11,16 +11,15 @@
 #include "csv_error.h"
 #include "csv_levels.h"
 #include "csv_number.h"
+#include "csv_times.h"
 #include "gp/data/numbers.h"
 #include "letters.h"
 
 typedef struct kind {
     const ct_column *asked; /* NULL: most of its cells decide */
-    int64_t numbers, times, texts;
-    int64_t dates;  /* texts that are dates, but not of ISO 8601's form */
-    double largest; /* the largest magnitude of the numbers */
+    int64_t cells, numbers; /* those present; of these numbers */
+    ct__times times;
     ct_column_kind kind;
-    double per_day; /* of a time given as numbers; 0: its cells are dates */
     ct__levels levels;
     bool closed; /* other levels are refused */
 } kind;
@@ -57,23 +56,6 @@ static ct_status each_cell(reading *g, visit_fn *visit)
 
 /* -- what a column holds --------------------------------------------------------------------------------- */
 
-/* Three numbers with one sign between them, the first or the last of four digits: 01.02.2024, 2024/2/1. */
-static bool is_other_date(const ct__field *f)
-{
-    int width[3] = { 0 }, n = 0;
-    char sign = 0;
-    for (size_t i = 0; i < f->size && !(n == 2 && f->text[i] == ' '); i++) {
-        const char c = f->text[i];
-        if (c >= '0' && c <= '9' && width[n] < 4)
-            width[n]++;
-        else if (n < 2 && width[n] && (sign ? c == sign : c == '.' || c == '/' || c == '-'))
-            sign = c, n++;
-        else
-            return false;
-    }
-    return width[2] && (width[0] == 4) != (width[2] == 4);
-}
-
 /* Counts a cell by its kind. "0,5" among numbers with a point is a number in the wrong form, not a text. */
 static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__field *f)
 {
@@ -83,13 +65,13 @@ static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__fiel
     int form;
     const ct_number n = ct__csv_number(f, g->r->dialect.decimal, &form, &value);
     if (n == CT_NUMBER_MISSING) return CT_OK;
-    if (n == CT_NUMBER) k->largest = fmax(k->largest, fabs(value));
-    if (n != CT_NUMBER_NONE || ct__csv_number(f, ',', &form, &value) == CT_NUMBER)
-        k->numbers++;
-    else if (ct_time_read(f->text, f->size, &value) == CT_TIME)
-        k->times++;
+    const bool number = n != CT_NUMBER_NONE || ct__csv_number(f, ',', &form, &value) == CT_NUMBER;
+    k->cells++;
+    k->numbers += number;
+    if (number)
+        ct__times_add_number(&k->times, value);
     else
-        k->texts++, k->dates += is_other_date(f);
+        ct__times_add(&k->times, f);
     return CT_OK;
 }
 
@@ -117,26 +99,15 @@ static ct_status begin_kind(reading *g, int64_t col)
 {
     kind *k = &g->kinds[col];
     ct_column *c = &g->t->columns[col];
-    const int64_t cells = k->numbers + k->times + k->texts;
-    const bool numbers = 2 * k->numbers > cells, times = 2 * k->times > cells;
-    k->kind = k->asked  ? k->asked->kind
-              : numbers ? CT_COLUMN_NUMBER
-              : times   ? CT_COLUMN_TIME
-                        : CT_COLUMN_CATEGORY;
+    k->kind = k->asked                                   ? k->asked->kind
+              : 2 * ct__times_most(&k->times) > k->cells ? CT_COLUMN_TIME
+              : 2 * k->numbers > k->cells                ? CT_COLUMN_NUMBER
+                                                         : CT_COLUMN_CATEGORY;
     c->kind = k->kind;
-    char name[CT_SHOWN_TEXT];
-    ct_show_text(c->name, strlen(c->name), name);
     if (k->kind == CT_COLUMN_CATEGORY && k->asked && k->asked->levels) return take_levels(g, k);
-    if (k->kind == CT_COLUMN_CATEGORY && !k->asked && 2 * k->dates > cells)
-        ct__csv_note(g->t,
-                     "column '%s' holds dates, and is read as texts: a time is year-month-day, 2024-02-01",
-                     name);
-    if (k->kind == CT_COLUMN_TIME && k->numbers == cells && cells) {
-        const bool ms = k->largest > 1e11;
-        k->per_day = ms ? 86400e3 : 86400;
-        ct__csv_note(g->t, "column '%s' is read as %s since 1970", name, ms ? "milliseconds" : "seconds");
-    }
-    return CT_OK;
+    if (k->kind != CT_COLUMN_TIME || !k->cells) return CT_OK;
+    const ct_time_form said = k->asked && k->asked->form ? k->asked->form : g->r->options->dates;
+    return ct__times_choose(&k->times, g->r, g->t, c, said, k->numbers == k->cells);
 }
 
 /* -- the values ------------------------------------------------------------------------------------------ */
@@ -193,17 +164,14 @@ static ct_status read_level(reading *g, int64_t col, const ct__field *f, double 
 static ct_status read_time(reading *g, int64_t col, const ct__field *f, double *value)
 {
     const kind *k = &g->kinds[col];
-    double v;
     int form;
-    const ct_number n = ct__csv_number(f, g->r->dialect.decimal, &form, &v);
-    *value = NAN;
-    if (n == CT_NUMBER_MISSING) return CT_OK;
-    if (k->per_day && n == CT_NUMBER) return *value = v / k->per_day, CT_OK;
-    if (k->per_day)
+    const ct_number n = ct__csv_number(f, g->r->dialect.decimal, &form, value);
+    if (n == CT_NUMBER_MISSING) return *value = NAN, CT_OK;
+    if (k->times.per_day && n != CT_NUMBER)
         return ct__csv_refuse(g->r, g->t, col, f,
                               n == CT_NUMBER_TOO_LARGE ? " is too large for a double"
                                                        : ct__csv_no_number(g->r, g->t, f));
-    const ct_time time = ct_time_read(f->text, f->size, value);
+    const ct_time time = ct__times_read(&k->times, f, value);
     if (time == CT_TIME) return CT_OK;
     return ct__csv_refuse(g->r, g->t, col, f,
                           time == CT_TIME_IMPOSSIBLE ? " is not in the calendar"
@@ -282,10 +250,19 @@ static ct_status drop(reading *g, int64_t col)
     return CT_OK;
 }
 
+/* Whether a column is not simply one of numbers; marks one of dates as 20240131, too. */
+static bool is_for_us(const ct__csv *r, ct_table *t, int64_t col)
+{
+    const unsigned char numbers = t->forms[col] & (CT__BARE | CT__NO_DIGITS | CT__TEXT);
+    if (numbers == CT__BARE && r->options->kinds && !ct__csv_asked(r, t->columns[col].name))
+        t->forms[col] |= CT__TEXT;
+    return t->forms[col] & CT__TEXT;
+}
+
 ct_status ct__csv_kinds(ct__csv *r, ct_table *t)
 {
     bool any = false;
-    for (int64_t j = 0; j < t->cols; j++) any |= (t->forms[j] & CT__TEXT) != 0;
+    for (int64_t j = 0; j < t->cols; j++) any |= is_for_us(r, t, j);
     if (!any) return CT_OK;
     reading g = { r, t, ct__gp_alloc(t->device, (uint64_t)t->cols, sizeof(kind)) };
     if (!g.kinds) return CT_ENOMEM;

@@ -155,8 +155,11 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         if (s) return s;
         if (col < t->cols) {
             int form;
+            double day;
             keep_text(t, col, &f);
             ct_number k = read_number(r, &f, &form, row + col);
+            if (k == CT_NUMBER && !(t->forms[col] & CT__NO_DIGITS) && !ct_time_from_digits(row[col], &day))
+                t->forms[col] |= CT__NO_DIGITS;
             if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form))
                 s = take_text(r, t, col, &f, k, row + col);
             if (s) return s;

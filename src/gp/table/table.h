@@ -5,8 +5,9 @@
 #include <cotangent/gp/csv.h>
 
 enum { CT__NOTES = 8, CT__NOTE = 320 };
-/* Further bits of a column's form (csv_number.h). */
-enum { CT__UNNAMED = 8, CT__TEXT = 16 };
+/* Further bits of a column's form (csv_number.h): its header has no name for it; it is read by csv_kinds.c;
+ * not all of its numbers are dates as 20240131. */
+enum { CT__UNNAMED = 8, CT__TEXT = 16, CT__NO_DIGITS = 32 };
 
 struct ct_table {
     ct_device *device;
@@ -17,7 +18,7 @@ struct ct_table {
     char *text;
     size_t text_used;
     ct_column *columns;   /* (cols), in one block with their names and the forms */
-    unsigned char *forms; /* (cols): how its numbers are written, CT__UNNAMED, CT__TEXT */
+    unsigned char *forms; /* (cols): how its numbers are written, and these bits */
     size_t columns_bytes; /* without the levels, which are blocks of their own */
     bool header;
     int n_notes;

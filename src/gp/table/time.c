@@ -1,5 +1,5 @@
 /* Times as text [ISO 8601-1:2019], in days since 1970-01-01T00:00:00Z. */
-#include <cotangent/gp/number.h>
+#include "time_scan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,79 +37,89 @@ static int64_t date_from_days(int64_t days, int *month, int *day)
     return 400 * cycle + y + (*month <= 2);
 }
 
-/* -- reading --------------------------------------------------------------------------------------------- */
-
-typedef struct scan {
-    const char *at, *end;
-} scan;
-
-static bool accept(scan *s, char c) { return s->at < s->end && *s->at == c ? (s->at++, true) : false; }
-
-/* Exactly n digits. */
-static bool digits(scan *s, int n, int *value)
+int64_t ct__time_date(ct__time_scan *s, int year, int month, int day)
 {
-    if (s->end - s->at < n) return false;
-    for (*value = 0; n > 0; n--, s->at++) {
-        if (*s->at < '0' || *s->at > '9') return false;
-        *value = 10 * *value + (*s->at - '0');
-    }
-    return true;
+    s->possible &= month >= 1 && month <= 12 && day >= 1 && day <= days_of_month(year, month);
+    return s->possible ? days_from_date(year, month, day) : 0;
 }
 
+/* -- reading --------------------------------------------------------------------------------------------- */
+
 /* (.|,) digits+ */
-static bool fraction(scan *s, double *value)
+static bool fraction(ct__time_scan *s, double *value)
 {
     double unit = 1;
     int digit;
     *value = 0;
-    if (!accept(s, '.') && !accept(s, ',')) return true;
+    if (!ct__time_accept(s, '.') && !ct__time_accept(s, ',')) return true;
     const char *first = s->at;
-    while (digits(s, 1, &digit)) *value += digit * (unit /= 10);
+    while (ct__time_digits(s, 1, 1, &digit)) *value += digit * (unit /= 10);
     return s->at > first;
 }
 
 /* Reads Z, +HH:MM, +HHMM or +HH, or with a minus, as minutes ahead of UTC. */
-static bool zone(scan *s, int *minutes, bool *possible)
+static bool zone(ct__time_scan *s, int *minutes)
 {
     int hour = 0, minute = 0;
     *minutes = 0;
-    if (s->at == s->end || accept(s, 'Z') || accept(s, 'z')) return true;
-    const bool behind = accept(s, '-');
-    if (!behind && !accept(s, '+')) return false;
-    if (!digits(s, 2, &hour)) return false;
+    if (s->at == s->end || ct__time_accept(s, 'Z') || ct__time_accept(s, 'z')) return true;
+    const bool behind = ct__time_accept(s, '-');
+    if (!behind && !ct__time_accept(s, '+')) return false;
+    if (!ct__time_digits(s, 2, 2, &hour)) return false;
     if (s->at < s->end) {
-        accept(s, ':');
-        if (!digits(s, 2, &minute)) return false;
+        ct__time_accept(s, ':');
+        if (!ct__time_digits(s, 2, 2, &minute)) return false;
     }
-    *possible &= hour < 24 && minute < 60;
+    s->possible &= hour < 24 && minute < 60;
     *minutes = behind ? -(60 * hour + minute) : 60 * hour + minute;
+    return true;
+}
+
+/* [ ] (AM|PM): noon and midnight are 12. */
+static void half_day(ct__time_scan *s, int *hour)
+{
+    const char *p = s->at + (s->at < s->end && *s->at == ' ');
+    const bool after = s->end - p == 2 && ct__is_word(p, 2, "pm");
+    if (!after && !(s->end - p == 2 && ct__is_word(p, 2, "am"))) return;
+    s->possible &= *hour >= 1 && *hour <= 12;
+    *hour = *hour % 12 + 12 * after;
+    s->at = s->end;
+}
+
+bool ct__time_clock(ct__time_scan *s, bool iso, double *days)
+{
+    int hour, minute, second = 0, ahead = 0;
+    double part = 0;
+    if (!ct__time_digits(s, iso ? 2 : 1, 2, &hour) || !ct__time_accept(s, ':')) return false;
+    if (!ct__time_digits(s, 2, 2, &minute)) return false;
+    if (ct__time_accept(s, ':') && (!ct__time_digits(s, 2, 2, &second) || !fraction(s, &part))) return false;
+    if (!iso) half_day(s, &hour);
+    if (!zone(s, &ahead)) return false;
+    s->possible &= hour < 24 && minute < 60 && second <= 60;
+    *days = (60.0 * (60 * hour + minute - ahead) + second + part) / 86400;
     return true;
 }
 
 ct_time ct_time_read(const char *text, size_t size, double *days)
 {
-    scan s = { text, text ? text + size : text };
-    int year = 0, month = 0, day = 1, hour = 0, minute = 0, second = 0, ahead = 0;
-    double part = 0;
-    bool possible = true;
+    ct__time_scan s = ct__time_begin(text, size);
+    int year = 0, month = 0, day = 1;
+    double clock = 0;
     if (days) *days = NAN;
     if (!text || !days) return CT_TIME_NONE;
-    const bool before = accept(&s, '-'), longer = before || accept(&s, '+');
-    if (!digits(&s, longer ? 6 : 4, &year) || !accept(&s, '-') || !digits(&s, 2, &month)) return CT_TIME_NONE;
-    if (before) year = -year;
-    if (accept(&s, '-')) {
-        if (!digits(&s, 2, &day)) return CT_TIME_NONE;
-        if (accept(&s, 'T') || accept(&s, 't') || accept(&s, ' ')) {
-            if (!digits(&s, 2, &hour) || !accept(&s, ':') || !digits(&s, 2, &minute)) return CT_TIME_NONE;
-            if (accept(&s, ':') && (!digits(&s, 2, &second) || !fraction(&s, &part))) return CT_TIME_NONE;
-            if (!zone(&s, &ahead, &possible)) return CT_TIME_NONE;
-        }
+    const bool before = ct__time_accept(&s, '-'), longer = before || ct__time_accept(&s, '+');
+    const int width = longer ? 6 : 4;
+    if (!ct__time_digits(&s, width, width, &year) || !ct__time_accept(&s, '-')) return CT_TIME_NONE;
+    if (!ct__time_digits(&s, 2, 2, &month)) return CT_TIME_NONE;
+    if (ct__time_accept(&s, '-')) {
+        if (!ct__time_digits(&s, 2, 2, &day)) return CT_TIME_NONE;
+        const bool more = ct__time_accept(&s, 'T') || ct__time_accept(&s, 't') || ct__time_accept(&s, ' ');
+        if (more && !ct__time_clock(&s, true, &clock)) return CT_TIME_NONE;
     }
     if (s.at < s.end) return CT_TIME_NONE;
-    possible &= month >= 1 && month <= 12 && hour < 24 && minute < 60 && second <= 60;
-    if (!possible || day < 1 || day > days_of_month(year, month)) return CT_TIME_IMPOSSIBLE;
-    const double seconds = 60.0 * (60 * hour + minute - ahead) + second + part;
-    *days = (double)days_from_date(year, month, day) + seconds / 86400;
+    const int64_t date = ct__time_date(&s, before ? -year : year, month, day);
+    if (!s.possible) return CT_TIME_IMPOSSIBLE;
+    *days = (double)date + clock;
     return CT_TIME;
 }
 

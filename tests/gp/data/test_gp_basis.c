@@ -436,7 +436,9 @@ static void what_a_basis_does_not_go_with(void **state)
 {
     (void)state;
     static const char *const levels[] = { "a", "b" };
-    const ct_column inputs[] = { { "wood", CT_COLUMN_CATEGORY, levels, 2 }, { .name = "x" } };
+    const ct_column inputs[] = {
+        { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 }, { .name = "x" }
+    };
     gp_data s = gp_data_new(device, CT_F64, ROWS, 2);
     ct_gp_options o = with_basis("1 + x*wood");
     o.inputs = inputs;

@@ -431,7 +431,9 @@ static void levels_have_names(void **state)
     char long_name[LONG + 1] = { 0 };
     memset(long_name, 'w', LONG);
     const char *const names[] = { "north", "south", long_name, "west" };
-    const ct_column column = { "station", CT_COLUMN_CATEGORY, names, 4 };
+    const ct_column column = {
+        .name = "station", .kind = CT_COLUMN_CATEGORY, .levels = names, .n_levels = 4
+    };
     const double codes[] = { 1, 0, 1, 0, 2, 2 }, unknown[] = { 3 }, none[] = { 1, 0, 4, 0, 0.5, -1 };
     ct_tensor *X = tensor(CT_F64, ct_shape2(STATIONS, 2), noise_X),
               *y = tensor(CT_F64, ct_shape1(STATIONS), noise_y),

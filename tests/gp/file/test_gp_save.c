@@ -37,8 +37,10 @@ static void the_same_bits_come_back(void **state)
         gp_data s = gp_data_new(device, dtypes[t], 30, 2);
         ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(30), 3, 0), device);
         const char *const levels[] = { "", "a level, quoted" };
-        const ct_column inputs[] = { { "a column, quoted", CT_COLUMN_CATEGORY, levels, 2 },
-                                     { "b", CT_COLUMN_TIME, NULL, 0 } };
+        const ct_column inputs[] = {
+            { .name = "a column, quoted", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 },
+            { .name = "b", .kind = CT_COLUMN_TIME, .form = CT_TIME_MONTH_FIRST }
+        };
         ct_gp_options options = { .mean = CT_MEAN_LINEAR,
                                   .noise = CT_NOISE_GIVEN_PLUS,
                                   .noise_variances = given,
@@ -67,6 +69,7 @@ static void the_same_bits_come_back(void **state)
         assert_string_equal(ct_gp_input(back, 0)->levels[0], "");
         assert_string_equal(ct_gp_input(back, 0)->levels[1], "a level, quoted");
         assert_int_equal(ct_gp_input(back, 1)->kind, CT_COLUMN_TIME);
+        assert_int_equal(ct_gp_input(back, 1)->form, CT_TIME_MONTH_FIRST);
         assert_string_equal(ct_gp_output(back)->name, "yield");
         assert_int_equal(ct_gp_output(back)->kind, CT_COLUMN_NUMBER);
         assert_true(ct_gp_nlml_value(back) == ct_gp_nlml_value(gp));
@@ -148,7 +151,7 @@ static void forge_all(bool no_factor)
     const ct_gp_save_options how = { .no_factor = no_factor };
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
     const char *const levels[] = { "a", "b" };
-    const ct_column input = { "s", CT_COLUMN_CATEGORY, levels, 2 };
+    const ct_column input = { .name = "s", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 };
     ct_gp *gp = gp_of(&s, "scale * category", &(ct_gp_options){ .inputs = &input });
     assert_ok(ct_gp_save_with(gp, path, &how), ct_message(device));
     ct_bytes file;
@@ -388,7 +391,9 @@ static void a_save_that_fails_leaves_the_model(void **state)
     memset(name, 'n', LENGTH);
     name[LENGTH] = 0;
     const char *const levels[] = { "a", "b" };
-    const ct_column inputs[] = { { name, CT_COLUMN_CATEGORY, levels, 2 }, { .name = "x" } };
+    const ct_column inputs[] = {
+        { .name = name, .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 }, { .name = "x" }
+    };
     gp_data s = gp_data_new(device, CT_F64, 12, 2);
     ct_gp *gp = gp_of(&s, "rbf(dims=1) + category(dims=0)", &(ct_gp_options){ .inputs = inputs });
     assert_status(ct_gp_save(gp, "/dev/full"), CT_EIO, "");

@@ -118,8 +118,8 @@ static void profiles_see_the_columns_of_their_kind(void **state)
     (void)state;
     char text[256];
     const ct_column mixed[] = { { .name = "x" },
-                                { "wood", CT_COLUMN_CATEGORY, two, 2 },
-                                { "t", CT_COLUMN_TIME, NULL, 0 } },
+                                { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = two, .n_levels = 2 },
+                                { .name = "t", .kind = CT_COLUMN_TIME } },
                     numbers[] = { { .name = "x" }, { .name = "z" } };
     ct_device *device = ct_device_open("cpu");
     assert_string_equal(seen(device, mixed, 3, "scale * rbf(ard) * category + linear(dims=1)", text),
@@ -137,7 +137,9 @@ static ct_status choose(ct_device *device, int columns, bool mirrored, int rows,
                         ct_gp_choice *choice)
 {
     static const char *const levels[] = { "a", "b", "c" };
-    const ct_column inputs[] = { { "wood", CT_COLUMN_CATEGORY, levels, 3 }, { .name = "x" } };
+    const ct_column inputs[] = {
+        { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 3 }, { .name = "x" }
+    };
     double x[N * D], y[N];
     for (int i = 0; i < N; i++) {
         const int code = (i + i / 7) % 3;

@@ -314,7 +314,9 @@ static double level_of(int i) { return (i + i / 7) % 3; }
 /* y = sin 0.3i for level 0, its mirror image for level 1, and a line for level 2. */
 static ct_gp *model(ct_device *device, const char *kernel)
 {
-    static const ct_column inputs[] = { { .name = "x" }, { "wood", CT_COLUMN_CATEGORY, woods, 3 } };
+    static const ct_column inputs[] = {
+        { .name = "x" }, { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = woods, .n_levels = 3 }
+    };
     double x[N * D], y[N];
     for (int i = 0; i < N; i++) {
         x[i * D] = 0.1 * i;
@@ -446,9 +448,11 @@ static void levels_come_from_the_column(void **state)
 {
     (void)state;
     char text[256];
-    const ct_column mixed[] = { { .name = "x" },
-                                { "wood", CT_COLUMN_CATEGORY, woods, 3 },
-                                { "s", CT_COLUMN_CATEGORY, two, 2 } };
+    const ct_column mixed[] = {
+        { .name = "x" },
+        { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = woods, .n_levels = 3 },
+        { .name = "s", .kind = CT_COLUMN_CATEGORY, .levels = two, .n_levels = 2 }
+    };
     ct_device *device = ct_device_open("cpu");
     assert_string_equal(seen(device, mixed, 2, "scale * rbf * index(rank=2)", text),
                         "scale * rbf(dims=0) * index(dims=1, rank=2, levels=3)");

@@ -458,7 +458,8 @@ static void columns_are_kept(void **state)
     ct_gp_free(gp);
 
     const char *levels[] = { "oak", "pine" };
-    ct_column inputs[] = { { "date", CT_COLUMN_TIME, NULL, 0 }, { "wood", CT_COLUMN_CATEGORY, levels, 2 } };
+    ct_column inputs[] = { { .name = "date", .kind = CT_COLUMN_TIME },
+                           { .name = "wood", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 } };
     const ct_column output = { .name = "price" };
     const ct_gp_options options = { .inputs = inputs, .output = &output };
     gp = ct_gp_new(s.X, s.y, rbf(), &options);
@@ -481,6 +482,8 @@ static void columns_are_kept(void **state)
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "column 1 of inputs");
     inputs[1] = (ct_column){ .name = "wood", .kind = (ct_column_kind)3 };
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no such kind");
+    inputs[1] = (ct_column){ .name = "wood", .form = CT_TIME_EXCEL };
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no such kind or form");
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .output = &(ct_column){ .name = NULL } }),
                    device, CT_EINVAL, "the output");
     gp_data_free(&s);

@@ -29,8 +29,11 @@ static ct_status make(job *j)
 
 static ct_gp *model_of(const gp_data *s)
 {
-    const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, (const char *const[]){ "a", "b" }, 2 },
-                                 { "t", CT_COLUMN_TIME, NULL, 0 } };
+    const ct_column inputs[] = { { .name = "s",
+                                   .kind = CT_COLUMN_CATEGORY,
+                                   .levels = (const char *const[]){ "a", "b" },
+                                   .n_levels = 2 },
+                                 { .name = "t", .kind = CT_COLUMN_TIME } };
     const ct_gp_options options = { .mean = basis ? CT_MEAN_BASIS : CT_MEAN_CONSTANT,
                                     .basis = basis,
                                     .inputs = basis ? NULL : inputs };
@@ -108,7 +111,7 @@ static ct_status mixed_op(job *j) { return likelihood(j, 2); }
 static ct_status with_noise(job *j, ct_gp_noise kind)
 {
     static const char *const names[] = { "north", "south" };
-    const ct_column batch = { "batch", CT_COLUMN_CATEGORY, names, 2 };
+    const ct_column batch = { .name = "batch", .kind = CT_COLUMN_CATEGORY, .levels = names, .n_levels = 2 };
     ct_tensor *levels = ct_full(j->device, CT_F64, ct_shape1(6), 1);
     const ct_gp_options options = { .noise = kind,
                                     .noise_levels = kind == CT_NOISE_BY_LEVEL ? levels : NULL,

@@ -159,33 +159,54 @@ static void times(void **state)
     refused("t,y\n5,1\n\"1,5\",1\n", &o, "\"1,5\" is not a number: is the decimal sign a comma?");
 }
 
-/* A note on one table of days; NULL: none. */
-static void note_on_days(const char *first, const char *second, const char *note)
-{
-    char text[100];
-    snprintf(text, sizeof text, "t,y\n%s,1\n%s,2\n", first, second);
-    ct_table *t = parsed(text, NULL);
-    assert_int_equal(ct_table_column(t, 0)->kind, CT_COLUMN_CATEGORY);
-    if (note)
-        assert_string_equal(ct_table_note(t, 0), note);
-    else
-        assert_null(ct_table_note(t, 0));
-    ct_table_free(t);
-}
+static const ct_csv_options days_first = { .kinds = true, .dates = CT_TIME_DAY_FIRST },
+                            months_first = { .kinds = true, .dates = CT_TIME_MONTH_FIRST };
+#define DAY_FIRST   "column 't' is read as dates with the day before the month"
+#define MONTH_FIRST "column 't' is read as dates with the month before the day"
 
 static void other_dates(void **state)
 {
     (void)state;
-    const char *note = "column 't' holds dates, and is read as texts: a time is year-month-day, 2024-02-01";
-    note_on_days("01.02.2024", "15.02.2024", note);
-    note_on_days("2/1/2024 10:00", "2/15/2024 11:30", note);
-    note_on_days("2024/02/01", "2024/02/15", note);
-    note_on_days("2024-2-1", "2024-2-9", note);
-    note_on_days("1.2.3", "1.2.4", NULL);
-    note_on_days("01.02/2024", "15.02/2024", NULL);
-    note_on_days("01.02.", "15.02.", NULL);
-    note_on_days("01.02.20245", "15.02.2024a", NULL);
-    note_on_days("01.02.2024", "tomorrow", NULL);
+    const char *year = "column 't' is read as dates with the year first",
+               *clock = "column 't' is read as times of day";
+    CHECK_TIMES(parsed("t,y\n1970/1/2,1\n1970/2/1,2\n", NULL), year, 1, 31);
+    CHECK_TIMES(parsed("t,y\n1970-W02,1\n1970-W02-3,2\n", NULL), year, 4, 6);
+    CHECK_TIMES(parsed("t,y\n1970 Q1,1\n1970 Q2,2\n1971-Q1,3\n", NULL), year, 0, 90, 365);
+    CHECK_TIMES(parsed("t,y\n02.01.1970,1\n1.2.1970 12:00,2\n,3\n", NULL), DAY_FIRST, 1, 31.5, NAN);
+    CHECK_TIMES(parsed("t,y\n2/1/70,1\n13/1/70,2\n", NULL), DAY_FIRST, 1, 12);
+    CHECK_TIMES(parsed("t,y\n1/2/1970 6:00 AM,1\n1/13/1970 12:00 pm,2\n", NULL), MONTH_FIRST, 1.25, 12.5);
+    CHECK_TIMES(parsed("t,y\n2-Jan-1970,1\nFeb 1 1970,2\n", NULL), DAY_FIRST, 1, 31);
+    CHECK_TIMES(parsed("t,y\n6:00,1\n18:30:00,2\n", NULL), clock, 0.25, 18.5 / 24);
+    CHECK_TIMES(parsed("t,y\n19700102,1\n19700201,2\n", NULL), "column 't' is read as dates such as 20240131",
+                1, 31);
+    CHECK_TIMES(parsed("t,y\n1970-01-02,1\n01/02/1970,2\n2/1/1970,3\n", &days_first), DAY_FIRST, 1, 31, 1);
+    refused("t,y\n02.01.1970,1\n1.2.1970,2\n31.2.1970,3\n", NULL, "\"31.2.1970\" is not in the calendar");
+    CHECK_LEVELS(parsed("t,y\n1.2.3,1\n1.2.4,2\n", NULL), 0, "1.2.3|1.2.4", 0, 1);
+    CHECK_LEVELS(parsed("t,y\n01.02/2024,1\n15.02/2024,2\n", NULL), 0, "01.02/2024|15.02/2024", 0, 1);
+    CHECK_LEVELS(parsed("t,y\n01.02.2024,1\ntomorrow,2\n", NULL), 0, "01.02.2024|tomorrow", 0, 1);
+    ct_table *t = parsed("t,y\n19700102,1\n19701301,2\n", NULL);
+    assert_int_equal(ct_table_column(t, 0)->kind, CT_COLUMN_NUMBER);
+    ct_table_free(t);
+}
+
+/* Where the day and the month may be exchanged, the caller or the model's column tells. */
+static void the_order_of_dates(void **state)
+{
+    (void)state;
+    const char *either = "t,y\n03/03/1970,1\n01/02/1970,2\n";
+    refused(
+        either, NULL,
+        "csv:3: column \"t\": the day or the month may be first in \"01/02/1970\": state the order of dates");
+    CHECK_TIMES(parsed(either, &days_first), DAY_FIRST, 61, 31);
+    CHECK_TIMES(parsed(either, &months_first), MONTH_FIRST, 61, 1);
+    ct_column column = { .name = "t", .kind = CT_COLUMN_TIME, .form = CT_TIME_MONTH_FIRST };
+    const ct_csv_options model = { .columns = &column, .n_columns = 1, .dates = CT_TIME_DAY_FIRST };
+    CHECK_TIMES(parsed(either, &model), MONTH_FIRST, 61, 1);
+    CHECK_TIMES(parsed("t,y\n13/01/1970,1\n", &model), DAY_FIRST, 12); /* it tells itself */
+    CHECK_TIMES(parsed("t,y\n1970-01-13,1\n", &model), NULL, 12);
+    column.form = CT_TIME_EXCEL;
+    CHECK_TIMES(parsed("t,y\n25570.5,1\n", &model), "column 't' is read as days since 1899-12-30", 1.5);
+    CHECK_TIMES(parsed("t,y\n03.03.1970,1\n", NULL), DAY_FIRST, 61);
 }
 
 /* What is nearly a column of numbers is one with a mistake. */
@@ -246,9 +267,9 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),    cmocka_unit_test(categories),  cmocka_unit_test(asked),
-        cmocka_unit_test(times),      cmocka_unit_test(other_dates), cmocka_unit_test(mistakes),
-        cmocka_unit_test(names_rows), cmocka_unit_test(no_memory),
+        cmocka_unit_test(numbers),  cmocka_unit_test(categories),  cmocka_unit_test(asked),
+        cmocka_unit_test(times),    cmocka_unit_test(other_dates), cmocka_unit_test(the_order_of_dates),
+        cmocka_unit_test(mistakes), cmocka_unit_test(names_rows),  cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
