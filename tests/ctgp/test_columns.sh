@@ -187,6 +187,16 @@ bad 'what is no date' 2 '"someday" is not a date, .*: state what the column is w
 bad 'in predict' 2 '"someday" is not a date as 2024-01-31 or 2024-01-31T12:30$' \
     "$ctgp" predict dates.ctgp never.csv
 
+# -- units ---------------------------------------------------------------------------------------------------
+
+awk 'BEGIN { print "mass;price"; for (i = 1; i < 20; i++) printf "%d kg;$1 %03d,%d\n", i, 50 * i, i % 10 }' \
+    >shop.csv
+ok 'numbers with units' '^n=19 ' "$ctgp" fit shop.csv --target price --quiet
+that 'are noted' noted "column 'mass' is in kg$"
+ok 'predict' '^n=19 ' "$ctgp" predict shop.ctgp shop.csv --out p.csv
+sed 's/^5 kg/5 lb/' shop.csv >mixed.csv
+bad 'another unit' 2 'mixed.csv:6: column 1 \("mass"\): "5 lb" is not ' "$ctgp" fit mixed.csv --target price --quiet
+
 # -- columns by name in a kernel -----------------------------------------------------------------------------
 
 ok 'dims by name' '^n=40 ' "$ctgp" fit wood.csv --target y --max-iter 5 --quiet \

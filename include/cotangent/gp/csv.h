@@ -1,7 +1,7 @@
 /* Tables of numbers, read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
- * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, N/A, #N/A, NaN,
- * null and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line
- * and column.
+ * skipped, and a line "sep=;" obeyed). The first row is a header if any of its fields is not a number. Empty
+ * fields, NA, N/A, NaN, null, None, ?, - and ., and Excel's errors, as #N/A, are missing and become NaN. Any
+ * other field that is not a number is CT_EFORMAT, with line and column.
  *
  * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is detected from the first 100 rows: it must
  * give rows of equal length, preferably without text below the first row, else with the most numbers. The
@@ -13,11 +13,13 @@
  * comma is proven.
  *
  * The other of the two signs may group digits by three: 1,000 is 1000 if the decimal sign is the point. In a
- * table separated by commas such a number must be quoted. 50% is read as 50; in a column every number has a %
- * or none has.
+ * table separated by commas such a number must be quoted. Blanks, apostrophes and underscores may group them,
+ * too, and commas in India's way: 12,34,567. 1.5D+03 is 1500, and ="1" is 1. 50% is read as 50, and $1.50,
+ * 1.5 EUR and 5 kg as numbers whose unit a note names; in a column every number has the same, or none has.
  *
  * With `kinds` a column may hold text or dates (ct_table_column). Its kind is that of more than half of its
- * present cells: numbers; times; else text. A cell of another kind among numbers or times is CT_EFORMAT.
+ * present cells: numbers (with a unit, of nine tenths); times; else text. A cell of another kind among
+ * numbers or times is CT_EFORMAT.
  *
  * Times are in ISO 8601's form, or in another one of ct_time_form that reads the most cells of the column; a
  * note says in which. If day and month could be exchanged in each cell, and their order is not given, it is

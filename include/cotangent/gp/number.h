@@ -11,9 +11,9 @@ CT_BEGIN_DECLS
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, N/A, #N/A, NaN, null or ? */
-    CT_NUMBER_NONE,      /* anything else                        */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double         */
+    CT_NUMBER_MISSING,   /* empty, NA, N/A, NaN, null, None, ?, - or ., or one of Excel's errors, as #N/A */
+    CT_NUMBER_NONE,      /* anything else */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double */
 } ct_number;
 
 /* Reads all of text[0..size):
@@ -54,8 +54,8 @@ typedef enum ct_time_form {
     CT_TIME_EXCEL,       /* the number of days since 1899-12-30 */
 } ct_time_form;
 
-/* Reads all of text[0..size), in ISO 8601's form or in `form`, which is none of the two of numbers: with them
- * only ISO 8601's form is read. Weeks and quarters are their first day. A date may be followed by T or a blank
+/* Reads all of text[0..size), in ISO 8601's form or in `form`; CT_TIME_DIGITS and CT_TIME_EXCEL are of numbers
+ * and add nothing. Weeks and quarters are their first day. A date may be followed by T or a blank
  * and a time of day. A year of two digits is 1969 to 2068; names of months are English. *days is NaN unless
  * the result is CT_TIME. */
 CT_API ct_time ct_time_read_as(const char *text, size_t size, ct_time_form form, double *days);

@@ -15,6 +15,12 @@ static ct_status check_text(const ct__csv *r)
     const unsigned char *lead = (const unsigned char *)r->at;
     if (bytes >= 2 && ((lead[0] == 0xff && lead[1] == 0xfe) || (lead[0] == 0xfe && lead[1] == 0xff)))
         return ct_device_fail(r->device, CT_EFORMAT, "%s: UTF-16 text: save it as UTF-8", r->label);
+    if (bytes >= 4 && !memcmp(lead, "PK\3\4", 4))
+        return ct_device_fail(r->device, CT_EFORMAT, "%s: a workbook, or another archive: export it as CSV",
+                              r->label);
+    if (bytes >= 2 && lead[0] == 0x1f && lead[1] == 0x8b)
+        return ct_device_fail(r->device, CT_EFORMAT, "%s: a compressed file: unpack it with gunzip",
+                              r->label);
     const char *nul = memchr(r->at, 0, bytes);
     int64_t line = 1;
     if (!nul) return CT_OK;

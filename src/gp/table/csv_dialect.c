@@ -42,10 +42,9 @@ static ct_status look_at_row(ct__csv *r, look *l)
     do {
         ct_status s = ct__csv_field(r, &f);
         if (s) return s;
-        double value;
-        int form;
-        ct_number k = ct__csv_number(&f, '.', &form, &value);
-        if (k == CT_NUMBER_NONE) k = ct__csv_number(&f, ',', &form, &value);
+        ct__numeral n;
+        ct_number k = ct__csv_number(&f, '.', &n);
+        if (k == CT_NUMBER_NONE) k = ct__csv_number(&f, ',', &n);
         l->numbers += k == CT_NUMBER;
         l->texts += k > CT_NUMBER_MISSING;
         fields++;
@@ -114,12 +113,11 @@ typedef struct proof {
 /* The decimal sign that a field proves; PROOFS if it is no number, or the same number with both. */
 static int proven_by(const ct__field *f)
 {
-    double with_point, with_comma;
-    int form;
-    const bool point = ct__csv_number(f, '.', &form, &with_point) == CT_NUMBER;
-    const bool comma = ct__csv_number(f, ',', &form, &with_comma) == CT_NUMBER;
+    ct__numeral with_point, with_comma;
+    const bool point = ct__csv_number(f, '.', &with_point) == CT_NUMBER;
+    const bool comma = ct__csv_number(f, ',', &with_comma) == CT_NUMBER;
     if (point != comma) return point ? POINT : COMMA;
-    if (!point || with_point == with_comma || !memchr(f->text, ',', f->size)) return PROOFS;
+    if (!point || with_point.value == with_comma.value || !memchr(f->text, ',', f->size)) return PROOFS;
     return EITHER;
 }
 

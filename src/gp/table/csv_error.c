@@ -11,9 +11,9 @@ const char *ct__csv_no_number(const ct__csv *r, const ct_table *t, const ct__fie
     if (t->cols == 1 && memchr(f->text, ';', f->size))
         return " is not a number: is the separator a semicolon?";
     if (t->cols == 1 && memchr(f->text, '\t', f->size)) return " is not a number: is the separator a tab?";
-    double value;
-    int form;
-    if (r->dialect.decimal == '.' && ct__csv_number(f, ',', &form, &value) == CT_NUMBER)
+    ct__numeral n;
+    if (r->dialect.decimal == '.' && ct__csv_number(f, '.', &n) == CT_NUMBER_NONE &&
+        ct__csv_number(f, ',', &n) == CT_NUMBER)
         return " is not a number: is the decimal sign a comma?";
     return " is not a number";
 }

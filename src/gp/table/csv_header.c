@@ -17,12 +17,11 @@ static ct_status find_content(ct__csv *r, content *c)
     ct__field f;
     *c = (content){ 0 };
     do {
-        double value;
-        int form;
+        ct__numeral n;
         ct_status s = ct__csv_field(r, &f);
         if (s) return s;
         c->fields++;
-        c->numbers += ct__csv_number(&f, r->dialect.decimal, &form, &value) == CT_NUMBER;
+        c->numbers += ct__csv_number(&f, r->dialect.decimal, &n) == CT_NUMBER;
     } while (!f.last);
     return CT_OK;
 }
@@ -63,30 +62,30 @@ typedef struct pair {
     double last, step;
 } pair;
 
-/* A number in groups, or with a percent sign, counts as a number only above another such number. */
+/* A number in groups, with a percent sign or a unit, counts as a number only above another such number. */
 static bool is_text(const ct__csv *r, const ct__field *first, const ct__field *second, double *value)
 {
-    int form, below;
-    double ignored;
-    const ct_number k = ct__csv_number(first, r->dialect.decimal, &form, value);
-    if (k == CT_NUMBER && form != CT__BARE)
-        return !second || ct__csv_number(second, r->dialect.decimal, &below, &ignored) != CT_NUMBER ||
-               !(form & below & (CT__PERCENT | CT__GROUPED));
+    ct__numeral n, below;
+    const ct_number k = ct__csv_number(first, r->dialect.decimal, &n);
+    *value = n.value;
+    if (k == CT_NUMBER && n.form != CT__BARE)
+        return !second || ct__csv_number(second, r->dialect.decimal, &below) != CT_NUMBER ||
+               !(n.form & below.form & (CT__PERCENT | CT__GROUPED | CT__UNIT));
     return k == CT_NUMBER_NONE;
 }
 
 static void look_at_pair(const ct__csv *r, pair *p, const ct__field *first, const ct__field *second)
 {
-    double value, below = 0;
-    int form;
+    double value;
+    ct__numeral below = { .value = 0 };
     p->text |= is_text(r, first, second, &value);
-    if (second && ct__csv_number(second, r->dialect.decimal, &form, &below) != CT_NUMBER) below = 0;
+    if (second && ct__csv_number(second, r->dialect.decimal, &below) != CT_NUMBER) below.value = 0;
     p->quoted &= first->quoted;
     p->bare &= !second || !second->quoted;
     p->progression &= value == floor(value);
     if (p->fields == 1) p->step = value - p->last;
     if (p->fields >= 1) p->progression &= p->step > 0 && value - p->last == p->step;
-    p->fractions |= below != floor(below);
+    p->fractions |= below.value != floor(below.value);
     p->last = value;
     p->fields++;
 }
@@ -104,7 +103,7 @@ static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair
         look_at_pair(first, p, &a, below ? &b : NULL);
         below = below && !b.last;
         t->cols++;
-        t->columns_bytes += a.size + 24 + sizeof(ct_column) + 1;
+        t->columns_bytes += a.size + 24 + sizeof(ct_column) + CT__UNIT_TEXT + 1;
     } while (!a.last);
     return CT_OK;
 }

@@ -19,15 +19,14 @@ typedef ct__field field;
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
+/* A field that is no number, or one that is written otherwise than those above (CT_NUMBER). */
 static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const field *f, ct_number k)
 {
     return ct__csv_refuse(r, t, col, f,
-                          k == CT_NUMBER_TOO_LARGE   ? " is too large for a double"
-                          : k == CT_NUMBER_NONE      ? ct__csv_no_number(r, t, f)
-                          : t->forms[col] & CT__BARE ? " is a percentage, and those above are plain numbers: "
-                                                       "a column must not mix them"
-                                                     : " is a plain number, and those above are percentages: "
-                                                       "a column must not mix them");
+                          k == CT_NUMBER_TOO_LARGE ? " is too large for a double"
+                          : k == CT_NUMBER         ? " is not written as those above: a column must not mix "
+                                                     "percentages, plain numbers and different units"
+                                                   : ct__csv_no_number(r, t, f));
 }
 
 /* `last` is the last field of the row. */
@@ -48,7 +47,8 @@ static ct_status name_columns(reader *r, ct_table *t)
     t->columns = ct__gp_alloc(t->device, t->columns_bytes, 1);
     if (!t->columns) return CT_ENOMEM;
     t->forms = (unsigned char *)(t->columns + t->cols);
-    char *to = (char *)t->forms + t->cols;
+    t->units = (char(*)[CT__UNIT_TEXT])(t->forms + t->cols);
+    char *to = (char *)(t->units + t->cols);
     for (int64_t i = 0; i < t->cols; i++) {
         field f = { .size = 0 };
         if (t->header) {
@@ -121,26 +121,31 @@ static ct_status take_text(reader *r, ct_table *t, int64_t col, const field *f, 
     const char *name = t->columns[col].name;
     *value = NAN;
     if ((t->forms[col] & CT__TEXT) || !wants(r, name)) return CT_OK;
-    if (k != CT_NUMBER_NONE || !r->options->kinds || ct__csv_asked(r, name))
-        return bad_number(r, t, col, f, k);
+    const bool text = k == CT_NUMBER_NONE || (k == CT_NUMBER && *t->units[col]);
+    if (!text || !r->options->kinds || ct__csv_asked(r, name)) return bad_number(r, t, col, f, k);
     t->forms[col] |= CT__TEXT;
     return CT_OK;
 }
 
 /* Reads a field as a number; a number with a point, the usual case, takes a fast path. */
-static ct_number read_number(const reader *r, const field *f, int *form, double *value)
+static ct_number read_number(const reader *r, const field *f, ct__numeral *n)
 {
-    *form = CT__BARE;
-    if (r->dialect.decimal == '.' && ct_number_read(f->text, f->size, value) == CT_NUMBER) return CT_NUMBER;
-    return ct__csv_number(f, r->dialect.decimal, form, value);
+    *n = (ct__numeral){ .form = CT__BARE };
+    if (r->dialect.decimal == '.' && ct_number_read(f->text, f->size, &n->value) == CT_NUMBER)
+        return CT_NUMBER;
+    return ct__csv_number(f, r->dialect.decimal, n);
 }
 
-/* Whether a column mixes percentages and plain numbers. */
-static bool is_mixed(unsigned char *forms, int form)
+/* Whether a column mixes percentages, units and plain numbers. */
+static bool is_mixed(ct_table *t, int64_t col, const ct__numeral *n)
 {
-    const unsigned char both = CT__BARE | CT__PERCENT, now = *forms | (unsigned char)form;
-    if ((now & both) == both) return true;
-    *forms = now;
+    const int all = CT__BARE | CT__PERCENT | CT__UNIT, above = t->forms[col] & all, now = n->form & all;
+    if (n->unit_size && !*t->units[col]) memcpy(t->units[col], n->unit, n->unit_size);
+    if (above && now && (above != now || (n->unit_size && !ct__csv_in_unit(t, col, n)))) return true;
+    double day;
+    t->forms[col] |= (unsigned char)n->form;
+    if (now && !(t->forms[col] & CT__NO_DIGITS) && !ct_time_from_digits(n->value, &day))
+        t->forms[col] |= CT__NO_DIGITS;
     return false;
 }
 
@@ -154,14 +159,11 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         ct_status s = ct__csv_field(r, &f);
         if (s) return s;
         if (col < t->cols) {
-            int form;
-            double day;
+            ct__numeral n;
             keep_text(t, col, &f);
-            ct_number k = read_number(r, &f, &form, row + col);
-            if (k == CT_NUMBER && !(t->forms[col] & CT__NO_DIGITS) && !ct_time_from_digits(row[col], &day))
-                t->forms[col] |= CT__NO_DIGITS;
-            if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form))
-                s = take_text(r, t, col, &f, k, row + col);
+            ct_number k = read_number(r, &f, &n);
+            row[col] = n.value;
+            if (k > CT_NUMBER_MISSING || is_mixed(t, col, &n)) s = take_text(r, t, col, &f, k, row + col);
             if (s) return s;
         }
         col++;
@@ -218,6 +220,17 @@ static void note_columns(const reader *r, ct_table *t, int form, const char *wha
         ct__csv_note(t, "column '%s' and %lld more: each %s", name, (long long)n - 1, what);
 }
 
+static void note_units(const reader *r, ct_table *t)
+{
+    char name[CT_SHOWN_TEXT], unit[CT_SHOWN_TEXT];
+    for (int64_t j = 0; j < t->cols; j++) {
+        const ct_column *c = &t->columns[j];
+        if (!*t->units[j] || c->kind != CT_COLUMN_NUMBER || !wants(r, c->name)) continue;
+        ct_show_text(c->name, strlen(c->name), name);
+        ct__csv_note(t, "column '%s' is in %s", name, ct_show_text(t->units[j], strlen(t->units[j]), unit));
+    }
+}
+
 /* Notes the detected signs if they are not those of RFC 4180. */
 static void note_dialect(const reader *r, ct_table *t, ct__dialect given)
 {
@@ -233,9 +246,20 @@ static void note_dialect(const reader *r, ct_table *t, ct__dialect given)
         ct__csv_note(t, "decimals are separated by a comma");
 }
 
-ct_status ct__csv_rows(reader *r, ct_table *t)
+/* Skips a byte-order mark, and takes the separator from a line "sep=;", which is for Excel. */
+static void pass_preamble(reader *r)
 {
     if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3)) r->at += 3;
+    const bool sep =
+        r->end - r->at > 5 && !memcmp(r->at, "sep=", 4) && (r->at[5] == '\r' || r->at[5] == '\n');
+    if (!sep) return;
+    if (!r->dialect.separator && strchr(",;\t|", r->at[4])) r->dialect.separator = r->at[4];
+    ct__csv_pass_line(r);
+}
+
+ct_status ct__csv_rows(reader *r, ct_table *t)
+{
+    pass_preamble(r);
     ct__csv_pass_empty(r);
     if (r->at == r->end) return ct_device_fail(r->device, CT_EFORMAT, "%s: no rows and no header", r->label);
     const ct__dialect given = r->dialect;
@@ -250,6 +274,7 @@ ct_status ct__csv_rows(reader *r, ct_table *t)
     if (!s) s = ct__csv_kinds(r, t);
     if (s) return s;
     note_dialect(r, t, given);
+    note_units(r, t);
     note_columns(r, t, CT__PERCENT, "is in percent: 50% is read as 50");
     note_columns(r, t, CT__GROUPED,
                  r->dialect.decimal == '.' ? "has commas for thousands: 1,000 is read as 1000"

@@ -15,9 +15,10 @@
 /* Reads a word for "missing" or infinity, which begins with neither sign nor digit. */
 static ct_number read_word(const char *s, size_t n, double *value)
 {
-    if (n == 0 || (n == 1 && *s == '?') || ct__is_word(s, n, "na") || ct__is_word(s, n, "n/a") ||
-        ct__is_word(s, n, "#n/a") || ct__is_word(s, n, "null"))
-        return CT_NUMBER_MISSING;
+    static const char *const missing[] = { "",     "?",    "-",       ".",       "na",    "n/a",   "#n/a",
+                                           "null", "none", "#div/0!", "#value!", "#ref!", "#num!", "#name?" };
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (ct__is_word(s, n, missing[i])) return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
     if (ct__is_word(s, n, "nan")) return CT_NUMBER_MISSING;
@@ -51,8 +52,7 @@ static double by_strtod(const char *mantissa, size_t n, int64_t scale)
     return strtod(text, NULL);
 }
 
-/* Skips the sign `group` (-1: none) between digits. */
-static inline ct_number read_number(const char *text, size_t size, char decimal, int group, double *value)
+static inline ct_number read_number(const char *text, size_t size, char decimal, double *value)
 {
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
@@ -70,7 +70,6 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
             point = true;
             continue;
         }
-        if ((unsigned char)*p == group) continue;
         if (!ct__is_digit(*p)) break;
         seen = true;
         scale -= point;
@@ -102,12 +101,12 @@ static inline ct_number read_number(const char *text, size_t size, char decimal,
 
 ct_number ct_number_read(const char *text, size_t size, double *value)
 {
-    return text && value ? read_number(text, size, '.', -1, value) : CT_NUMBER_NONE;
+    return text && value ? read_number(text, size, '.', value) : CT_NUMBER_NONE;
 }
 
-ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value)
+ct_number ct__number_read(const char *text, size_t size, char decimal, double *value)
 {
-    return read_number(text, size, decimal, group, value);
+    return decimal == '.' ? read_number(text, size, '.', value) : read_number(text, size, decimal, value);
 }
 
 /* Copies a number, with a point for the decimal sign of the locale, which may have several bytes. Returns the

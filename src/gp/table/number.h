@@ -4,8 +4,7 @@
 
 #include <cotangent/gp/number.h>
 
-/* As ct_number_read, with the decimal sign `decimal`. Ignores the sign `group` (-1: none) anywhere between
- * digits. */
-ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value);
+/* As ct_number_read, with the decimal sign `decimal`. */
+ct_number ct__number_read(const char *text, size_t size, char decimal, double *value);
 
 #endif

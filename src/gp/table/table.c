@@ -65,6 +65,12 @@ bool ct_table_names_rows(const ct_table *t, int64_t col)
     return cells >= FEWEST && 2 * c->n_levels > cells;
 }
 
+bool ct__csv_in_unit(const ct_table *t, int64_t col, const ct__numeral *n)
+{
+    const char *unit = t->units[col];
+    return n->unit_size && strlen(unit) == n->unit_size && !memcmp(unit, n->unit, n->unit_size);
+}
+
 const char *ct_table_note(const ct_table *t, int i)
 {
     return t && i >= 0 && i < t->n_notes ? t->notes[i] : NULL;

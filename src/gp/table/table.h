@@ -4,6 +4,8 @@
 
 #include <cotangent/gp/csv.h>
 
+#include "csv_number.h"
+
 enum { CT__NOTES = 8, CT__NOTE = 320 };
 /* Further bits of a column's form (csv_number.h): its header has no name for it; it is read by csv_kinds.c;
  * not all of its numbers are dates as 20240131. */
@@ -17,14 +19,17 @@ struct ct_table {
     const char **texts; /* (rows, cols) of `text`, or NULL */
     char *text;
     size_t text_used;
-    ct_column *columns;   /* (cols), in one block with their names and the forms */
-    unsigned char *forms; /* (cols): how its numbers are written, and these bits */
-    size_t columns_bytes; /* without the levels, which are blocks of their own */
+    ct_column *columns;           /* (cols), in one block with their names and the forms */
+    unsigned char *forms;         /* (cols): how its numbers are written, and these bits */
+    char (*units)[CT__UNIT_TEXT]; /* (cols): the unit of its first number that has one; "": none has */
+    size_t columns_bytes;         /* without the levels, which are blocks of their own */
     bool header;
     int n_notes;
     char notes[CT__NOTES][CT__NOTE];
 };
 
+/* Whether the number has the unit of its column. */
+bool ct__csv_in_unit(const ct_table *t, int64_t col, const ct__numeral *n);
 /* A note on the table, unless there are CT__NOTES already. */
 void ct__csv_note(ct_table *t, const char *format, ...) CT_PRINTF(2, 3);
 

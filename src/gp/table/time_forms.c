@@ -34,7 +34,7 @@ static bool month_name(ct__time_scan *s, int *month)
            ((s->at[n] | 32) >= 'a' && (s->at[n] | 32) <= 'z'))
         word[n] = s->at[n] | 32, n++;
     for (*month = 1; n >= 3 && *month <= 12; ++*month)
-        if (!memcmp(word, names[*month - 1], n)) return s->at += n, true;
+        if (!strncmp(word, names[*month - 1], n)) return s->at += n, true;
     return false;
 }
 

@@ -72,6 +72,8 @@ static void categories(void **state)
     CHECK_LEVELS(parsed("s y\nb 1\n  a   2\n", &(ct_csv_options){ .kinds = true, .delimiter = ' ' }), 0,
                  "a|b", 1, 0);
     CHECK_LEVELS(parsed("s,y\n1a,1\n2,2\nz,3\n", NULL), 0, "1a|2|z", 0, 1, 2);
+    CHECK_LEVELS(parsed("s,y\n4WD,1\n2RD,2\n4WD,3\n", NULL), 0, "2RD|4WD", 1, 0, 1);
+    CHECK_LEVELS(parsed("s,y\n1st,1\n2nd,2\n3rd,3\n3rd,3\n", NULL), 0, "1st|2nd|3rd", 0, 1, 2, 2);
     /* spellings of one level */
     CHECK_LEVELS(parsed("s,y\nFalse,1\nTRUE,2\nfalse,3\nTrue,4\n", NULL), 0, "False|TRUE", 0, 1, 0, 1);
     CHECK_LEVELS(parsed("s,y\nno,1\nYes,2\nNO,3\n", NULL), 0, "Yes|no", 1, 0, 1);
@@ -117,6 +119,27 @@ static void asked(void **state)
     assert_true(isnan(ct_table_at(t, 0, 0)));
     assert_int_equal(ct_table_column(t, 0)->kind, CT_COLUMN_NUMBER);
     ct_table_free(t);
+}
+
+/* Numbers in one unit are no texts, and most of a column decides. */
+static void units(void **state)
+{
+    (void)state;
+    ct_table *t = parsed("w,y\n5 kg,1\n,2\n6 kg,3\n", NULL);
+    assert_int_equal(ct_table_column(t, 0)->kind, CT_COLUMN_NUMBER);
+    assert_true(ct_table_at(t, 0, 0) == 5 && isnan(ct_table_at(t, 1, 0)) && ct_table_at(t, 2, 0) == 6);
+    assert_string_equal(ct_table_note(t, 0), "column 'w' is in kg");
+    ct_table_free(t);
+    const char *nine = "w,y\n1 kg,1\n2 kg,2\n3 kg,3\n4 kg,4\n5 kg,5\n6 kg,6\n7 kg,7\n8 kg,8\n9 kg,9\n";
+    static const char *const tenth[] = { "6 lb", "7", "heavy" };
+    for (int i = 0; i < 3; i++) {
+        char text[256], message[100];
+        snprintf(text, sizeof text, "%s%s,10\n", nine, tenth[i]);
+        snprintf(message, sizeof message, "csv:11: column 1 (\"w\"): \"%s\" is not a number, as most of",
+                 tenth[i]);
+        refused(text, NULL, message);
+    }
+    refused("w,y\n5,1\n6,2\n7 kg,3\n", NULL, "\"7 kg\" is not a number, as most of its column are");
 }
 
 static void check_times(ct_table *t, int64_t rows, const double *days, const char *note)
@@ -217,7 +240,7 @@ static void mistakes(void **state)
             "csv:4: column 1 (\"x\"): \"oops\" is not a number, as most of its column are: state what the "
             "column is");
     refused("x,y\n\"1,5\",1\n\"2,5\",2\n", NULL, "is the decimal sign a comma?");
-    refused("x,y\n5%,1\n6,2\n", NULL, "is a plain number, and those above are percentages");
+    refused("x,y\n5%,1\n6,2\n", NULL, "is not written as those above");
     refused("s,y\na,1\nb,2,3\n", NULL, "3 fields where line 1 has 2");
 }
 
@@ -267,9 +290,16 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),  cmocka_unit_test(categories),  cmocka_unit_test(asked),
-        cmocka_unit_test(times),    cmocka_unit_test(other_dates), cmocka_unit_test(the_order_of_dates),
-        cmocka_unit_test(mistakes), cmocka_unit_test(names_rows),  cmocka_unit_test(no_memory),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(categories),
+        cmocka_unit_test(asked),
+        cmocka_unit_test(units),
+        cmocka_unit_test(times),
+        cmocka_unit_test(other_dates),
+        cmocka_unit_test(the_order_of_dates),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(names_rows),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -270,10 +270,8 @@ static void forms(void **state)
     check_notes("x,y\n1,50%\n", "column 'y' is in percent: 50% is read as 50\n");
     check_notes("x,y\n50%,5%\n", "column 'x' and 1 more: each is in percent: 50% is read as 50\n");
     check_notes("x,y\n1,\"1,000\"\n", "column 'y' has commas for thousands: 1,000 is read as 1000\n");
-    refused("x,y\n1,50%\n2,3\n",
-            "csv:3: column 2 (\"y\"): \"3\" is a plain number, and those above are percentages");
-    refused("x,y\n1,50\n2,3%\n",
-            "csv:3: column 2 (\"y\"): \"3%\" is a percentage, and those above are plain numbers");
+    refused("x,y\n1,50%\n2,3\n", "csv:3: column 2 (\"y\"): \"3\" is not written as those above");
+    refused("x,y\n1,50\n2,3%\n", "csv:3: column 2 (\"y\"): \"3%\" is not written as those above");
     refused("x,y\n1,\"1,00\"\n", "\"1,00\" is not a number");
     refused("x,y\n1,\"0,000,1\"\n", "is not a number");
     refused("x,y\n1,\"1,000,\"\n", "is not a number");
@@ -281,6 +279,52 @@ static void forms(void **state)
     refused("x,y\n1,NA%\n", "\"NA%\" is not a number");
     refused("x,y\n1,1e999%\n", "too large");
     refused("x,y\n1,1,000\n", "csv:2: 3 fields where line 1 has 2");
+}
+
+/* Numbers as people and programs write them. */
+static void unusual_numbers(void **state)
+{
+    (void)state;
+    CHECK_TABLE("x;y\n1 234 567,5;0,5\n12\u00a0345;1\n-1\u202f000;2\n", 3, 2, 1234567.5, 0.5, 12345, 1, -1000,
+                2);
+    CHECK_TABLE("x,y\n1'234.5,1_000\n1\u2019000,2\n", 2, 2, 1234.5, 1000, 1000, 2);
+    CHECK_TABLE("x,y\n\"12,34,567\",1.5D+03\n\"1,00,000\",-2d-1\n", 2, 2, 1234567, 1500, 100000, -0.2);
+    CHECK_TABLE("x,y\n\u22121.5,=\"2\"\n3,\"=\"\"4\"\"\"\n", 2, 2, -1.5, 2, 3, 4);
+    CHECK_TABLE("x,y\n$1.50,5 kg\n-$2,6kg\n$ 3,\n", 3, 2, 1.5, 5, -2, 6, 3, NAN);
+    CHECK_TABLE("x;y\n1.000,50 €;20 °C\n2 €;-1,5 °C\n", 2, 2, 1000.5, 20, 2, -1.5);
+    CHECK_TABLE("x,y\n.,-\nNone,#DIV/0!\n1,#VALUE!\n", 3, 2, NAN, NAN, NAN, NAN, 1, NAN);
+    CHECK_TABLE("2020 sales,2021 sales\n1,2\n", 1, 2, 1, 2); /* names */
+    check_notes("x,y\n1 kg,$2\n", "column 'x' is in kg\ncolumn 'y' is in $\n");
+    refused("x,y\n1 kg,1\n2 lb,2\n", "csv:3: column 1 (\"x\"): \"2 lb\" is not written as those above");
+    refused("x,y\n1 kg,1\n2,2\n", "csv:3: column 1 (\"x\"): \"2\" is not written as those above");
+    static const char *const none[] = { "1 00",
+                                        "1 0000",
+                                        "1'00'000",
+                                        "1 000'000",
+                                        "0 123",
+                                        "5 m2",
+                                        "A1",
+                                        "$5 kg",
+                                        "--5",
+                                        "$",
+                                        "kg",
+                                        "NA kg",
+                                        "1 kg of something long" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "x,y\n%s,1\n", none[i]);
+        refused(text, "is not a number");
+    }
+}
+
+/* What Excel writes before a table, and files that are no tables. */
+static void preambles(void **state)
+{
+    (void)state;
+    CHECK_TABLE("sep=;\r\nx;y\r\n0,5;1\r\n", 1, 2, 0.5, 1);
+    CHECK_TABLE("\xef\xbb\xbfsep=|\nx|y\n1|2\n", 1, 2, 1, 2);
+    refused("PK\3\4etc", "csv: a workbook, or another archive: export it as CSV");
+    refused("\x1f\x8b etc", "csv: a compressed file: unpack it with gunzip");
 }
 
 static void comments(void **state)
@@ -613,8 +657,8 @@ int main(void)
         cmocka_unit_test(saves),           cmocka_unit_test(same_bits),     cmocka_unit_test(huge),
         cmocka_unit_test(no_memory),       cmocka_unit_test(not_in_a_step), cmocka_unit_test(only_some),
         cmocka_unit_test(separators),      cmocka_unit_test(decimals),      cmocka_unit_test(forms),
-        cmocka_unit_test(comments),        cmocka_unit_test(headers),       cmocka_unit_test(texts),
-        cmocka_unit_test(names_come_back),
+        cmocka_unit_test(unusual_numbers), cmocka_unit_test(preambles),     cmocka_unit_test(comments),
+        cmocka_unit_test(headers),         cmocka_unit_test(texts),         cmocka_unit_test(names_come_back),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
