@@ -195,7 +195,8 @@ ok 'numbers with units' '^n=19 ' "$ctgp" fit shop.csv --target price --quiet
 that 'are noted' noted "column 'mass' is in kg$"
 ok 'predict' '^n=19 ' "$ctgp" predict shop.ctgp shop.csv --out p.csv
 sed 's/^5 kg/5 lb/' shop.csv >mixed.csv
-bad 'another unit' 2 'mixed.csv:6: column 1 \("mass"\): "5 lb" is not ' "$ctgp" fit mixed.csv --target price --quiet
+bad 'another unit' 2 'mixed.csv:6: column 1 \("mass"\): "5 lb" is not ' \
+    "$ctgp" fit mixed.csv --target price --quiet
 
 # -- columns by name in a kernel -----------------------------------------------------------------------------
 

@@ -54,8 +54,8 @@ typedef enum ct_time_form {
     CT_TIME_EXCEL,       /* the number of days since 1899-12-30 */
 } ct_time_form;
 
-/* Reads all of text[0..size), in ISO 8601's form or in `form`; CT_TIME_DIGITS and CT_TIME_EXCEL are of numbers
- * and add nothing. Weeks and quarters are their first day. A date may be followed by T or a blank
+/* Reads all of text[0..size), in ISO 8601's form or in `form`; CT_TIME_DIGITS and CT_TIME_EXCEL are of
+ * numbers, and add nothing. Weeks and quarters are their first day. A date may be followed by T or a blank
  * and a time of day. A year of two digits is 1969 to 2068; names of months are English. *days is NaN unless
  * the result is CT_TIME. */
 CT_API ct_time ct_time_read_as(const char *text, size_t size, ct_time_form form, double *days);
