@@ -105,19 +105,13 @@ static void all_damage_is_seen(bool no_factor)
     unsigned char *b = file.data;
     for (size_t bit = 0; bit < 8 * file.size; bit++) {
         b[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        FILE *f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(b, 1, file.size, f), file.size);
-        fclose(f);
+        overwrite(path, b, file.size);
         assert_null(ct_gp_load(device, path));
         assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
         b[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
     for (size_t length = 0; length < file.size; length++) {
-        FILE *f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(b, 1, length, f), length);
-        fclose(f);
+        overwrite(path, b, length);
         assert_null(ct_gp_load(device, path));
         assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
     }
@@ -164,10 +158,7 @@ static void forge_all(bool no_factor)
             unsigned char keep = b[i];
             b[i] = values[k];
             sign(b, file.size);
-            FILE *f = fopen(path, "wb");
-            assert_non_null(f);
-            assert_int_equal(fwrite(b, 1, file.size, f), file.size);
-            fclose(f);
+            overwrite(path, b, file.size);
             ct_gp *back = ct_gp_load(device, path);
             if (back && ct_gp_dims(back) == 1 && !ct_gp_predict(back, s.X, m, v)) {
                 double *mean = gp_host(m), *variance = gp_host(v);

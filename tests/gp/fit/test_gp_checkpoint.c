@@ -339,14 +339,6 @@ static void another_fit_is_refused(void **state)
     gp_data_free(&s);
 }
 
-static void put(const void *data, size_t bytes)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, bytes, f), bytes);
-    fclose(f);
-}
-
 /* The new file of that fit; *whole: its result. */
 static ct_bytes of_a_fit(const gp_data *s, ct_fit_options options, result *whole)
 {
@@ -372,7 +364,7 @@ static void damage_does_no_harm(void **state)
         const size_t at = i % file.size;
         ct_bytes damaged = { b, flip ? file.size : at, 0 };
         if (flip) b[at] ^= (unsigned char)(1u << at % 8);
-        put(damaged.data, damaged.size);
+        overwrite(path, damaged.data, damaged.size);
         const result r = fit_once(&s, "rbf", options, 0);
         if (at < HEADER) {
             assert_status(r.status, CT_EFORMAT, ct_message(device));
@@ -415,7 +407,7 @@ static void what_does_not_fit_is_computed(void **state)
                 memcpy(number, &odd[j == n + 2 ? 0 : j % 2], 8);
             uint64_t crc = ct__crc64(record, size - 8);
             memcpy(record + size - 8, &crc, 8);
-            put(b, file.size);
+            overwrite(path, b, file.size);
             const result r = fit_once(&s, "rbf", options, 0);
             assert_same(&whole, &r);
             assert_int_equal(r.replayed, whole.evaluations - 1);
@@ -440,7 +432,7 @@ static void what_cannot_be_written_is_told_at_once(void **state)
         assert_true(r.status && r.w.calls == 0 && r.evaluations == 0);
         if (!strstr(ct_message(device), bad[i][1])) fail_msg("%s", ct_message(device));
     }
-    put("x,y\n1,2\nthis is a table of mine and no checkpoint\n", 49);
+    overwrite(path, "x,y\n1,2\nthis is a table of mine and no checkpoint\n", 49);
     const int64_t size = file_size();
     const result r = fit_once(&s, kernel, (ct_fit_options){ .checkpoint = path }, 0);
     assert_status(r.status, CT_EFORMAT, ct_message(device));

@@ -105,10 +105,7 @@ static void all_damage_is_seen(void **state)
     for (size_t i = 0; i < 2 * file.size; i++) {
         const size_t length = i < file.size ? file.size : i - file.size;
         if (i < file.size) b[i] ^= 4;
-        FILE *f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(b, 1, length, f), length);
-        fclose(f);
+        overwrite(path, b, length);
         if (i < file.size) b[i] ^= 4;
         assert_null(ct_outputs_load(device, path));
         assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));

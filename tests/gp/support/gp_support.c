@@ -3,6 +3,7 @@
 
 #include <cotangent/ops.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 gp_data gp_data_new(ct_device *device, ct_dtype dtype, int64_t n, int64_t d)
@@ -96,5 +97,14 @@ void gp_temporary(char path[256])
     snprintf(path, 256, "%s/cotangent-test-XXXXXX", folder && *folder ? folder : "/tmp");
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
+    close(descriptor);
+}
+
+void overwrite(const char *path, const void *data, size_t bytes)
+{
+    const int descriptor = open(path, O_WRONLY);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, data, bytes), bytes);
+    assert_int_equal(ftruncate(descriptor, (off_t)bytes), 0);
     close(descriptor);
 }

@@ -57,5 +57,8 @@ double gp_density_at(gp_density *f, const ct_kernel *k, const gp_data *s, int64_
 
 /* The path of a new file in TMPDIR, or /tmp; the caller unlinks it. */
 void gp_temporary(char path[256]);
+/* Makes these the contents of the file in place: a file that is truncated to nothing and closed waits for the
+ * disk. */
+void overwrite(const char *path, const void *data, size_t bytes);
 
 #endif
