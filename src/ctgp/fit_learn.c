@@ -26,7 +26,7 @@ static void fit_rows(ctgp *c, const settings *s, fit_output *l, ct_kernel *kerne
     }
     fit_check_held(c, s, &l->t, &l->h);
     l->gp = train(c, s, X, y, kernel, model, how, &l->choice);
-    if (!s->season && !l->choice.seasons) season_hint(c, l->gp, X, s->kernel);
+    if (s->kernel) season_hint(c, l->gp, X);
 }
 
 fit_output fit_learn(ctgp *c, const settings *s, const learned *t)

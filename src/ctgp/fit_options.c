@@ -48,8 +48,8 @@ static const option options[] = {
       .text = &given.time },
     { "--kernel", "TEXT", "covariance; chosen for the data unless given", .text = &given.kernel },
     { "--season", "NAME|none",
-      "feature that may have seasons if the covariance is chosen; unless given, the only one if it is a "
-      "time",
+      "feature that may have seasons if the covariance is chosen; unless given, the only time or the only "
+      "one",
       .text = &given.season },
     { "--lower", "NAME=V,...", "least values of parameters of --kernel, the mean and the noise",
       .text = &given.lower },

@@ -56,7 +56,9 @@ static void print_candidates(watch *w)
 {
     if (w->rows == w->choice->rows) return;
     watch_end_line(w);
-    if (!w->rows) print_seasons(w->choice->season, w->choice->seasons, w->season_column, w->season_asked);
+    if (!w->rows && w->choice->season_column >= 0)
+        print_seasons(w->choice->season, w->choice->seasons, &w->inputs[w->choice->season_column],
+                      w->season_asked);
     w->rows = w->choice->rows;
     memset(w->compared, 0, sizeof w->compared);
     if (w->rows < w->n) note("the covariance is chosen on %lld of the rows", (long long)w->rows);

@@ -15,7 +15,7 @@ typedef struct watch {
     const ct_gp_choice *choice;      /* NULL: one model, whose kernel is given */
     int64_t n, rows;                 /* all rows; those of the choice once its candidates are listed */
     bool compared[CT_GP_CANDIDATES]; /* their criteria are printed */
-    const ct_column *season_column;
+    const ct_column *inputs;
     bool season_asked;      /* by the option */
     int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;

@@ -103,7 +103,7 @@ static int64_t likely_column(const ct_gp *gp)
 }
 
 /* Looks for seasons of g(y), where the choice searches, too. */
-void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
+void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X)
 {
     const int64_t j = likely_column(gp), n = ct_gp_points(gp);
     ct_season season[CT_SEASONS];
@@ -115,9 +115,5 @@ void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X, bool given)
     if (ct_find_seasons(X, j, target, season, &count) || !count || season[0].power < STRONG) return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
     const char *of = ct_gp_dims(gp) > 1 ? text_of(c, "dims=%lld, ", (long long)j) : "";
-    if (given)
-        note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
-    else
-        note("the covariance is chosen without a part for it: --season %s tries one",
-             option_name(c, ct_gp_input(gp, j)->name));
+    note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);
 }

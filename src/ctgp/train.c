@@ -107,7 +107,7 @@ static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, 
 {
     ct_gp *gp = NULL;
     w->choice = choice;
-    w->season_column = &model->inputs[how->season ? how->season_column : 0];
+    w->inputs = model->inputs;
     w->season_asked = how->season == CT_GP_SEASON_OF_COLUMN;
     const ct_status status = ct_gp_choose(X, y, model, how, &gp, choice);
     if (gp) own_gp(c, gp);

@@ -18,14 +18,16 @@ CT_BEGIN_DECLS
 
 enum {
     CT_GP_CANDIDATES = 16, /* the most candidates */
-    CT_GP_SEASONAL = 5,    /* the most that seasons add; the bytes of the longest text of one */
+    CT_GP_SEASONAL = 6,    /* the most that seasons add; the bytes of the longest text of one */
     CT_GP_SEASONAL_TEXT = 384,
 };
 
 /* The input in which ct_gp_choose looks for seasons. */
 typedef enum ct_gp_season {
-    CT_GP_SEASON_OF_TIME = 0, /* the only input, if it is a time (ct_gp_options.inputs); else none */
-    CT_GP_SEASON_OF_COLUMN,   /* column season_column of X */
+    /* The only input that is a time (ct_gp_options.inputs), or the only input. Where it is no time, or there
+     * are others, only seasons of which the strongest explains a tenth or more. */
+    CT_GP_SEASON_OF_TIME = 0,
+    CT_GP_SEASON_OF_COLUMN, /* column season_column of X */
     CT_GP_SEASON_NONE,
 } ct_gp_season;
 
@@ -58,12 +60,13 @@ typedef struct ct_gp_choose_options {
      * If the input that `season` names has seasons (ct_find_seasons), the default has further candidates:
      *     5. the kernel of 2 with " + scale * periodic(period=P) * rbf" for the first season
      *     6. the same with "rbf(lengthscale=L)", L = 3 P: from the start of a season that fades
-     *     7. 5 with a periodic part for the second season, if there is one, from where 5 ended
-     *     8. the periodic parts of 7, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
+     *     7. "linear + " and 5, from where 5 ended: a straight trend, which goes on
+     *     8. 5 with a periodic part for the second season, if there is one, from where 5 ended
+     *     9. the periodic parts of 8, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
      *        L = 2 P: a trend and variations around it
-     *     9. that with the kernel of 2, from where 8 ended
-     * With several inputs all of these parts except the kernel of 2 see only the season's input. 8 then also
-     * has the kernel of 2, and there is no 9. */
+     *    10. that with the kernel of 2, from where 9 ended
+     * With several inputs all of these parts except the kernel of 2 see only the season's input. 9 then also
+     * has the kernel of 2, and there is no 10. */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_gp_season season;
@@ -89,8 +92,9 @@ typedef struct ct_gp_tried {
 typedef struct ct_gp_choice {
     int count, best; /* best: the index of the chosen one; -1: none */
     ct_gp_tried tried[CT_GP_CANDIDATES];
-    ct_season season[CT_SEASONS]; /* [seasons], those that were found */
+    ct_season season[CT_SEASONS]; /* [seasons], those that were found in column season_column */
     int seasons;
+    int64_t season_column;                              /* -1: in none */
     char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
     int64_t rows;                                       /* rows that made the choice */
     double variance_factor;              /* by which all variances were multiplied; 1: they were not */

@@ -105,16 +105,16 @@ static const char *add(ct_gp_choice *c, int k, const char *from, const char *for
 }
 
 /* Appends candidates for the seasons of a column. First the rough part plus one season whose shape changes
- * slowly; the same, started at a season that fades within three periods; two seasons. Then these with a trend
- * and variations around it. With a single column the rough part joins these later, because it would become
- * the trend. */
+ * slowly; the same, started at a season that fades within three periods; with a straight trend; two seasons.
+ * Then these with a trend and variations around it. With a single column the rough part joins these later,
+ * because it would become the trend. */
 static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
 {
     const char *rough = c->tried[c->count - 3].kernel, *steady, *slow; /* ROUGH, or ROUGH_EACH */
     const double period = c->season[0].period;
     char of[32] = "", alone[32] = "", part[256];
     char P[CT_NUMBER_TEXT], two_P[CT_NUMBER_TEXT], three_P[CT_NUMBER_TEXT], second[CT_NUMBER_TEXT];
-    int k = 2;
+    int k = 3;
     ct_number_write(period, 7, P);
     ct_number_write(2 * period, 7, two_P);
     ct_number_write(3 * period, 7, three_P);
@@ -124,6 +124,7 @@ static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
     snprintf(part, sizeof part, "scale * periodic(%speriod=%s) * rbf%s", of, P, alone);
     steady = add(c, 0, NULL, "%s + %s", rough, part);
     add(c, 1, NULL, "%s + scale * periodic(%speriod=%s) * rbf(%slengthscale=%s)", rough, of, P, of, three_P);
+    add(c, 2, steady, "linear%s + %s", alone, steady);
     if (c->seasons > 1) {
         const size_t n = strlen(part);
         snprintf(part + n, sizeof part - n, " + scale * periodic(%speriod=%s) * rbf%s", of, second, alone);
@@ -134,24 +135,50 @@ static void add_seasonal(ct_gp_choice *c, int64_t column, int64_t d)
     if (d == 1) add(c, k, slow, "%s + %s", slow, rough);
 }
 
+/* The only time, or the only input; -1: neither. */
+static int64_t likely_column(const ct_column *inputs, int64_t d)
+{
+    int64_t found = -1, times = 0;
+    for (int64_t j = 0; inputs && j < d; j++)
+        if (inputs[j].kind == CT_COLUMN_TIME) found = j, times++;
+    if (d == 1 && !(inputs && inputs[0].kind == CT_COLUMN_CATEGORY)) return 0;
+    return times == 1 ? found : -1;
+}
+
+/* Seasons that nobody asked for, of a number or of one of several inputs, must be strong. */
+#define STRONG 0.1
+
+static ct_status find_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                              const ct_gp_choose_options *how, ct_gp_choice *choice)
+{
+    const int64_t d = ct_tensor_dim(X, 1);
+    const bool asked = how->season == CT_GP_SEASON_OF_COLUMN;
+    const int64_t j = asked                              ? how->season_column
+                      : how->season == CT_GP_SEASON_NONE ? -1
+                                                         : likely_column(model->inputs, d);
+    if (j < 0) return CT_OK;
+    const bool any = asked || (d == 1 && model->inputs && model->inputs[j].kind == CT_COLUMN_TIME);
+    const ct_status s = ct__find_seasons_of(X, j, y, model->transform, choice->season, &choice->seasons);
+    if (!any && choice->seasons && choice->season[0].power < STRONG) choice->seasons = 0;
+    choice->season_column = j;
+    if (!s && choice->seasons) add_seasonal(choice, j, d);
+    return s == CT_ENOMEM ? s : CT_OK; /* ct_gp_new reports all other faults of the data */
+}
+
 ct_status ct__candidates(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                          const ct_gp_choose_options *how, int64_t rows, ct_gp_choice *choice)
 {
     const int64_t d = ct_tensor_dim(X, 1);
-    const bool own = how->n_candidates, asked = how->season == CT_GP_SEASON_OF_COLUMN,
-               timed = d == 1 && model->inputs && model->inputs[0].kind == CT_COLUMN_TIME;
+    const bool own = how->n_candidates;
     ct_status s = check(how, ct_tensor_device(X));
     if (!s) s = check_season(how, model, ct_tensor_device(X), d);
     if (s) return s;
     const ct_gp_candidate *candidate = how->candidates;
     choice->count = how->n_candidates;
+    choice->season_column = -1;
     if (!own)
         candidate = usual(model->inputs, d, rows, how->fit.objective == CT_OBJECTIVE_LOO, &choice->count);
     for (int k = 0; k < choice->count; k++)
         choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = candidate[k].from };
-    if (own || !(asked || (timed && how->season == CT_GP_SEASON_OF_TIME))) return CT_OK;
-    const int64_t column = asked ? how->season_column : 0;
-    s = ct__find_seasons_of(X, column, y, model->transform, choice->season, &choice->seasons);
-    if (!s && choice->seasons) add_seasonal(choice, column, d);
-    return s == CT_ENOMEM ? s : CT_OK; /* ct_gp_new reports all other faults of the data */
+    return own ? CT_OK : find_seasons(X, y, model, how, choice);
 }

@@ -203,18 +203,22 @@ static void a_season_is_chosen(void **state)
         ct_gp *gp =
             chosen(&s, asked ? NULL : &timed, asked ? CT_GP_SEASON_OF_COLUMN : CT_GP_SEASON_OF_TIME, &choice);
         assert_int_equal(choice.seasons, 1);
-        assert_int_equal(choice.count, 7);
+        assert_int_equal(choice.count, 8);
+        assert_int_equal(choice.season_column, 0);
         assert_non_null(strstr(choice.tried[choice.best].kernel, "scale * periodic(period="));
         assert_non_null(strstr(choice.tried[4].kernel, " * rbf(lengthscale=2")); /* of three weeks */
-        assert_string_equal(choice.tried[6].from, choice.tried[5].kernel);
-        snprintf(wanted, sizeof wanted, "%s + scale * matern32(ard)", choice.tried[5].kernel);
-        assert_string_equal(choice.tried[6].kernel, wanted);
+        snprintf(wanted, sizeof wanted, "linear + %s", choice.tried[3].kernel);
+        assert_string_equal(choice.tried[5].kernel, wanted);
+        assert_string_equal(choice.tried[5].from, choice.tried[3].kernel);
+        snprintf(wanted, sizeof wanted, "%s + scale * matern32(ard)", choice.tried[6].kernel);
+        assert_string_equal(choice.tried[7].kernel, wanted);
+        assert_string_equal(choice.tried[7].from, choice.tried[6].kernel);
         assert_close(gp_get(gp, "periodic.period"), 7, 0, 0.03);
         ct_gp_free(gp);
     }
-    /* not of a number that nobody named, not where it is switched off, and not without a season */
+    /* also a strong one of a number that nobody named; not where it is switched off, nor without a season */
     ct_gp_free(chosen(&s, NULL, CT_GP_SEASON_OF_TIME, &choice));
-    assert_true(choice.count == 3 && choice.seasons == 0);
+    assert_true(choice.count == 8 && choice.seasons == 1);
     ct_gp_free(chosen(&s, &timed, CT_GP_SEASON_NONE, &choice));
     assert_true(choice.count == 3 && choice.seasons == 0);
     ct_gp *with = chosen(&none, &timed, CT_GP_SEASON_OF_TIME, &choice),
@@ -262,13 +266,13 @@ static void a_season_of_one_column(void **state)
     ct_gp *gp;
     assert_ok(ct_gp_choose(s.X, s.y, NULL, &options, &gp, &choice), ct_message(device));
     assert_int_equal(choice.rows, 100);
-    assert_true(choice.seasons >= 1 && choice.count == 3 + (choice.seasons > 1 ? 4 : 3));
+    assert_true(choice.seasons >= 1 && choice.count == 3 + (choice.seasons > 1 ? 5 : 4));
     char wanted[128];
     snprintf(wanted, sizeof wanted,
              "scale * matern32(ard) + scale * periodic(dims=1, period=%.7g) * rbf(dims=1)",
              choice.season[0].period);
     assert_string_equal(choice.tried[3].kernel, wanted);
-    if (choice.seasons > 1) assert_string_equal(choice.tried[5].from, wanted);
+    if (choice.seasons > 1) assert_string_equal(choice.tried[6].from, wanted);
     ct_gp_free(gp);
     free(x);
     gp_data_free(&s);
