@@ -1,4 +1,6 @@
 /* The forward rules of linear and multilinear ops: the op itself, applied to tangents. */
+#include "jvp.h"
+
 #include "autograd/internal.h"
 
 /* Adds the op's outputs for in[] to the tangents of the outputs. */
@@ -27,6 +29,52 @@ void ct_jvp_multilinear(ct_rule *g)
         if (!ct_has_in_dot(g, i)) continue;
         in[i] = ct_in_dot(g, i);
         give_again(g, in);
+        in[i] = ct_in(g, i);
+    }
+}
+
+/* Tangents (T, ...) with T before dimension d of the others, as a part of it if there is one. */
+static ct_var fold_into(ct_var dot, int d)
+{
+    ct_shape shape = ct_var_shape(dot);
+    int order[CT_MAX_DIMS];
+    if (shape.ndim < 0) return dot;
+    for (int i = 0; i < shape.ndim; i++) order[i] = i < d ? i + 1 : i == d ? 0 : i;
+    const int64_t T = shape.dim[0];
+    memmove(shape.dim, shape.dim + 1, (size_t)--shape.ndim * sizeof *shape.dim);
+    if (d == shape.ndim) shape.dim[shape.ndim++] = 1;
+    shape.dim[d] *= T;
+    return ct_reshape(ct_permute(dot, order), shape);
+}
+
+/* The inverse: the shape that results is `shape`, (T, ...). */
+static ct_var unfold_from(ct_var y, int d, ct_shape shape)
+{
+    const ct_shape wanted = shape;
+    int order[CT_MAX_DIMS];
+    for (int i = 0; i < shape.ndim; i++) {
+        order[i] = i > d ? i : i ? i - 1 : d;
+        shape.dim[i] = wanted.dim[i < d ? i + 1 : i == d ? 0 : i];
+    }
+    return ct_permute(ct_reshape(y, shape), order);
+}
+
+void ct__jvp_folded(ct_rule *g, const ct__fold *fold)
+{
+    ct_tape *tape = ct_rule_tape(g);
+    const ct_op *op = tape->node[ct_out(g).index].op;
+    const ct_shape shape = ct__dot_shape(g, ct_out(g));
+    ct_var in[CT_MAX_INPUTS];
+    if (!ct__tangents(g)) {
+        ct_jvp_multilinear(g);
+        return;
+    }
+    for (int i = 0; i < ct_rule_args(g); i++) in[i] = ct_in(g, i);
+    for (int i = 0; i < ct_rule_args(g); i++) {
+        if (!ct_has_in_dot(g, i)) continue;
+        in[i] = fold_into(ct_in_dot(g, i), fold[i].in);
+        const ct_var y_dot = ct__apply(tape, op, in, ct_rule_args(g), ct_rule_attr(g), 0);
+        ct_give_out_dot(g, 0, unfold_from(y_dot, fold[i].out, shape));
         in[i] = ct_in(g, i);
     }
 }
