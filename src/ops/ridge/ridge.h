@@ -1,4 +1,4 @@
-/* What ridge_solve.c and ridge_forms.c share: the two forms of the ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ. */
+/* What the files of the ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ share: its factors and its two forms. */
 #ifndef CT_OPS_RIDGE_H
 #define CT_OPS_RIDGE_H
 
@@ -30,10 +30,19 @@ ct__ridge ct__ridge_of(const ct_call *c);
 /* The shape of a batch of matrices. */
 ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols);
 
-void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L);
-/* Computes R of D = Q R. An asynchronous device flags a D whose columns are dependent to working precision
- * or, with `strict`, to CT__RIDGE_LEAST. */
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R);
+/* -- ridge_factor.c -------------------------------------------------------------------------------------- */
+
+/* The outputs that hold L, R and V; R and V are empty in the primal form. */
+enum { CT__RIDGE_L = 1, CT__RIDGE_R, CT__RIDGE_V };
+
+/* Computes these outputs, in the form asked for or the better one. A sample whose λ or G is not positive is
+ * flagged and becomes NaN. */
+void ct__ridge_factor(ct_call *c, ct__ridge s, ct_ridge_form form);
+/* Whether one D is shared, r < n, and D has enough rows for full column rank. */
+bool ct__ridge_fits_push(const ct__ridge *s);
+
+/* -- ridge_condition.c ----------------------------------------------------------------------------------- */
+
 /* The smallest estimated reciprocal condition in a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, ct_view T);
 /* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
@@ -43,6 +52,13 @@ void ct__ridge_flag(ct_call *c, ct_view L, double least);
  * E G E with a diagonal of 1 is computed and judged, and L = E⁻¹ L̃. So the scale of a column of B and D does
  * not matter; and no pivot alone is judged, because an ill-conditioned leading block makes it too large. */
 void ct__ridge_potrf(ct_call *c, ct_view G);
+
+/* -- ridge_forms.c --------------------------------------------------------------------------------------- */
+
+void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L);
+/* Computes R of D = Q R. An asynchronous device flags a D whose columns are dependent to working precision
+ * or, with `strict`, to CT__RIDGE_LEAST. */
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L);
 
 /* Pᵀ (batch, r, n), contiguous. */
