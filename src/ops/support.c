@@ -139,6 +139,12 @@ void ct__flag_singular(ct_call *c, ct_view A, ct_view d, ct_view out)
     ct__flag_minor(c, margin, ct_view_dim(d, -1), out);
 }
 
+ct_var ct__size_of(ct_var x)
+{
+    ct_var size = ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true);
+    return ct_where(size, size, ct_scalar(x.tape, ct_var_dtype(x), 1));
+}
+
 ct_var ct__symmetric_part(ct_var A) { return ct_scale(ct_add(A, ct_t(A)), 0.5); }
 
 ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }

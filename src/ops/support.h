@@ -81,6 +81,9 @@ ct_var ct__constant(ct_call *c, ct_view v);
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);
 
+/* √Σ x² of each matrix, or 1 if that is 0: (..., 1, 1), a constant */
+ct_var ct__size_of(ct_var x);
+
 /* ½ (A + Aᵀ) */
 ct_var ct__symmetric_part(ct_var A);
 

@@ -7,6 +7,8 @@
  * ones (ridge_forms.c). */
 #include "ridge.h"
 
+#include "ops/jvp/jvp.h"
+
 extern const ct_op ct_op_cast;
 
 /* -- the op in one dtype --------------------------------------------------------------------------------- */
@@ -83,22 +85,47 @@ static void bar(ct_call *c)
 
 static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
 
-/* (BᵀB + λ DᵀD)⁻¹ V */
-static ct_var normal_solve(const ct_rule *g, ct_var V)
+/* -- the rules in ops, for recorded and forward sweeps --------------------------------------------------- */
+
+/* The inputs, λ as (..., 1, 1), P and L Lᵀ = G, in f64: G has the square of the condition of [B; √λ D], and
+ * in f32 its elements may leave the range. */
+typedef struct operands {
+    ct_var B, D, lambda, P, L;
+} operands;
+
+static ct_var wide(ct_var v) { return ct_cast(v, CT_F64); }
+
+/* P, but NaN and flagged where the P of the rule's factor differs from the op's by more than 1 %: then that
+ * factor leaves no digits to derivatives. */
+static ct_var where_small(ct_var difference, ct_var P)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2));
-    ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D)));
-    return ct_cholesky_solve(ct_cholesky(G), V);
+    difference = ct_norm(ct_norm(ct_stop_gradient(difference), -1, true), -2, true);
+    ct_var error = ct_div(difference, ct__size_of(P));
+    return ct__where_positive(P, ct_shift(ct_scale(error, -100), 1), "G", /* its place is always 1 */
+                              "is too ill-conditioned for a forward or recorded sweep, which squares the "
+                              "condition: choose a larger lambda, or another D");
+}
+
+static operands operands_of(const ct_rule *g)
+{
+    ct_var B = wide(ct_in(g, 0)), D = wide(ct_in(g, 1)), lambda = ct__one_by_one(wide(ct_in(g, 2)));
+    ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D))), L = ct_cholesky(G);
+    ct_var P = wide(ct_out(g)), by_L = ct_cholesky_solve(L, ct_t(B)), difference = ct_sub(by_L, P);
+    if (ct_var_dtype(ct_out(g)) == CT_F32) P = by_L;
+    return (operands){ B, D, lambda, where_small(difference, P), L };
 }
 
 static void bar_in_ops(ct_rule *g)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
-    ct_var Pt = ct_t(P), Z = normal_solve(g, ct_out_bar(g)), Zt = ct_t(Z);
-    ct_var DZ = ct_matmul(D, Z), DP = ct_matmul(D, P);
-    ct_in_bar(g, 0, ct_sub(ct_sub(Zt, ct_matmul(ct_matmul(B, Z), Pt)), ct_matmul(ct_matmul(B, P), Zt)));
-    ct_in_bar(g, 1, ct_neg(ct_mul(lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt)))));
-    ct_in_bar(g, 2, ct_neg(ct_sum(ct_sum(ct_mul(DZ, DP), -1, false), -1, false)));
+    const operands o = operands_of(g);
+    const ct_dtype dtype = ct_var_dtype(ct_out(g));
+    ct_var Pt = ct_t(o.P), Z = ct_cholesky_solve(o.L, wide(ct_out_bar(g))), Zt = ct_t(Z);
+    ct_var BZ = ct_matmul(o.B, Z), BP = ct_matmul(o.B, o.P), DZ = ct_matmul(o.D, Z), DP = ct_matmul(o.D, o.P);
+    ct_var B_bar = ct_sub(ct_sub(Zt, ct_matmul(BZ, Pt)), ct_matmul(BP, Zt));
+    ct_var D_bar = ct_neg(ct_mul(o.lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt))));
+    ct_in_bar(g, 0, ct_cast(B_bar, dtype));
+    ct_in_bar(g, 1, ct_cast(D_bar, dtype));
+    ct_in_bar(g, 2, ct_cast(ct_neg(ct_sum(ct_sum(ct_mul(DZ, DP), -1, false), -1, false)), dtype));
 }
 
 static void vjp(ct_rule *g)
@@ -121,17 +148,30 @@ static void vjp(ct_rule *g)
     for (int i = 0; i < 3; i++) ct_in_bar(g, i, ct_output(first, i));
 }
 
+/* The tangent of input i in f64, with as many dimensions as P has, the last of them `ones`, and T before
+ * them. */
+static ct_var dot_of(ct_rule *g, int i, int ones)
+{
+    const ct_shape own = ct_var_shape(ct_in(g, i));
+    const int64_t T = ct__tangents(g);
+    ct_shape shape = { .ndim = ct_var_shape(ct_out(g)).ndim + (T > 0) };
+    for (int k = 0; k < shape.ndim; k++) shape.dim[k] = k || !T ? 1 : T;
+    memcpy(shape.dim + shape.ndim - ones - own.ndim, own.dim, (size_t)own.ndim * sizeof *own.dim);
+    return wide(ct_reshape(ct_in_dot(g, i), shape));
+}
+
 /* Ṗ = G⁻¹ (Ḃᵀ - Ġ P) with G = BᵀB + λ DᵀD */
 static void jvp(ct_rule *g)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
-    ct_var B_dot = ct_in_dot(g, 0), D_dot = ct_in_dot(g, 1), lambda_dot = ct__one_by_one(ct_in_dot(g, 2));
-    ct_var BP = ct_matmul(B, P), DP = ct_matmul(D, P);
-    ct_var by_B = ct_add(ct_matmul(ct_t(B_dot), BP), ct_matmul(ct_t(B), ct_matmul(B_dot, P)));
-    ct_var by_D = ct_add(ct_matmul(ct_t(D_dot), DP), ct_matmul(ct_t(D), ct_matmul(D_dot, P)));
-    ct_var by_lambda = ct_mul(lambda_dot, ct_matmul(ct_t(D), DP));
-    ct_var moved = ct_add(by_B, ct_add(ct_mul(lambda, by_D), by_lambda)); /* Ġ P */
-    ct_give_out_dot(g, 0, normal_solve(g, ct_sub(ct_t(B_dot), moved)));
+    const operands o = operands_of(g);
+    ct_var B_dot = dot_of(g, 0, 0), D_dot = dot_of(g, 1, 0), lambda_dot = dot_of(g, 2, 2);
+    ct_var BP = ct_matmul(o.B, o.P), DP = ct_matmul(o.D, o.P), Bt = ct_t(o.B), Dt = ct_t(o.D);
+    ct_var by_B = ct_add(ct_matmul(ct_t(B_dot), BP), ct_matmul(Bt, ct_matmul(B_dot, o.P)));
+    ct_var by_D = ct_add(ct_matmul(ct_t(D_dot), DP), ct_matmul(Dt, ct_matmul(D_dot, o.P)));
+    ct_var by_lambda = ct_mul(lambda_dot, ct_matmul(Dt, DP));
+    ct_var moved = ct_add(by_B, ct_add(ct_mul(o.lambda, by_D), by_lambda)); /* Ġ P */
+    ct_var P_dot = ct_cholesky_solve(o.L, ct_sub(ct_t(B_dot), moved));
+    ct_give_out_dot(g, 0, ct_cast(P_dot, ct_var_dtype(ct_out(g))));
 }
 
 static const ct_op ridge_op = { .name = "ridge_solve",
@@ -140,6 +180,7 @@ static const ct_op ridge_op = { .name = "ridge_solve",
                                 .forward = forward,
                                 .vjp = vjp,
                                 .jvp = jvp,
+                                .jvp_stacked = true,
                                 .finite = true };
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
