@@ -11,8 +11,8 @@ ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form)
 /* The values of 1/κ(S) and 1/κ(D) at which the push-through form in f64 keeps half of its digits. */
 #define CT__RIDGE_LEAST 0x1p-30
 
-/* The extents and inputs of a call, and the factors that it keeps for its rule. C = B/√λ if λ > 0, else NaN.
- *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member; R and V are unused
+/* The extents and inputs of a call, and the factors that it keeps for its rule.
+ *     primal         L Lᵀ = BᵀB + λ DᵀD, n×n for each member; R and V are unused
  *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch;
  *                    L Lᵀ = λ I + V Vᵀ, r×r for each member */
 typedef struct ct__ridge {
@@ -22,6 +22,7 @@ typedef struct ct__ridge {
     ct_dtype dtype;
     ct_view B, D, lambda;
     ct_view L, R, V;
+    ct_view mu, delta; /* of ridge_scale.c, (..., 1, 1); empty or no views: 1 */
 } ct__ridge;
 
 /* Takes the inputs B (..., r, n), D (..., m, n) and λ (...) of a call. batch is no shape if they do not
@@ -32,14 +33,27 @@ ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols);
 
 /* -- ridge_factor.c -------------------------------------------------------------------------------------- */
 
-/* The outputs that hold L, R and V; R and V are empty in the primal form. */
-enum { CT__RIDGE_L = 1, CT__RIDGE_R, CT__RIDGE_V };
+/* The outputs that hold L, R, V, μ and δ. R and V are empty in the primal form, μ and δ where all is in
+ * range. */
+enum { CT__RIDGE_L = 1, CT__RIDGE_R, CT__RIDGE_V, CT__RIDGE_MU, CT__RIDGE_DELTA };
 
 /* Computes these outputs, in the form asked for or the better one. A sample whose λ or G is not positive is
  * flagged and becomes NaN. */
 void ct__ridge_factor(ct_call *c, ct__ridge s, ct_ridge_form form);
 /* Whether one D is shared, r < n, and D has enough rows for full column rank. */
 bool ct__ridge_fits_push(const ct__ridge *s);
+
+/* -- ridge_scale.c --------------------------------------------------------------------------------------- */
+
+/* Computes the outputs μ and δ, if a square may leave the range or an asynchronous device does not tell.
+ * Releases the call's scratch. */
+void ct__ridge_measure(ct_call *c, const ct__ridge *s);
+/* Puts B/μ, D/δ and λ' in place of B, D and λ. */
+void ct__ridge_scale(ct_call *c, ct__ridge *s);
+/* X/μ, or X μ, for X (batch, ., .) */
+ct_view ct__ridge_over_mu(ct_call *c, const ct__ridge *s, bool times, ct_view X);
+/* From the cotangents of B/μ, D/δ and λ', each of which may be no view, those of B, D and λ, in place. */
+void ct__ridge_scale_bars(ct_call *c, const ct__ridge *s, ct_view B_bar, ct_view D_bar, ct_view lambda_bar);
 
 /* -- ridge_condition.c ----------------------------------------------------------------------------------- */
 

@@ -105,6 +105,7 @@ void ct__ridge_factor(ct_call *c, ct__ridge s, ct_ridge_form form)
         "another D, one for each sample, or compute on the CPU";
     ct_tape *tape = c->tape;
     s.lambda = positive(c, s.lambda);
+    ct__ridge_scale(c, &s);
     ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
     const uint32_t first = tape->n_suspects;

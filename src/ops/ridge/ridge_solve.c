@@ -27,7 +27,7 @@ static ct_shape shape(ct_call *c)
                "the push-through form needs one D for the whole batch with at least as many rows as columns: "
                "use CT_RIDGE_AUTO");
     if (!ct_call_ok(c)) return ct_shape0();
-    for (int k = CT__RIDGE_L; k <= CT__RIDGE_V; k++) ct_save_for_vjp(c, k, s.dtype, ct_shape2(0, 0));
+    for (int k = CT__RIDGE_L; k <= CT__RIDGE_DELTA; k++) ct_save_for_vjp(c, k, s.dtype, ct_shape2(0, 0));
     return ct__ridge_shape(&s, s.n, s.r);
 }
 
@@ -36,8 +36,12 @@ static void forward(ct_call *c)
     static const ct_ridge_form forms[] = { CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH };
     const ct_ridge_form asked = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
+    ct__ridge_measure(c, &s);
+    s.mu = ct_result_at(c, CT__RIDGE_MU);
+    s.delta = ct_result_at(c, CT__RIDGE_DELTA);
     ct__ridge_factor(c, s, asked);
     ct__release_scratch(c);
+    ct__ridge_scale(c, &s);
     s.L = ct_result_at(c, CT__RIDGE_L);
     s.R = ct_result_at(c, CT__RIDGE_R);
     s.V = ct_result_at(c, CT__RIDGE_V);
@@ -47,7 +51,7 @@ static void forward(ct_call *c)
         ct__ridge_push_solve(c, &s, Pt);
     else
         ct__ridge_primal_solve(c, &s, Pt);
-    ct_set_result(c, 0, ct_view_transpose(Pt));
+    ct_set_result(c, 0, ct_view_transpose(ct__ridge_over_mu(c, &s, false, Pt)));
     c->attr = &forms[push]; /* records the form that was taken */
 }
 
@@ -56,7 +60,7 @@ typedef struct bar_attr {
     bool wants[3];
 } bar_attr;
 
-/* bar(B, D, λ, L, R, V, P, P̄) -> B̄, D̄, λ̄, each empty if it is not wanted */
+/* bar(B, D, λ, L, R, V, μ, δ, P, P̄) -> B̄, D̄, λ̄, each empty if it is not wanted */
 static ct_shape bar_shape(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
@@ -71,48 +75,55 @@ static void bar(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
-    ct_view out[3], Pt = ct_contiguous(c, ct_view_transpose(ct_arg(c, 6))),
-                    Pt_bar = ct_view_transpose(ct_arg(c, 7));
     s.L = ct_arg(c, 3);
     s.R = ct_arg(c, 4);
     s.V = ct_arg(c, 5);
+    s.mu = ct_arg(c, 6);
+    s.delta = ct_arg(c, 7);
+    ct__ridge_scale(c, &s);
+    ct_view out[3], Pt = ct_contiguous(c, ct__ridge_over_mu(c, &s, true, ct_view_transpose(ct_arg(c, 8)))),
+                    Pt_bar = ct__ridge_over_mu(c, &s, false, ct_view_transpose(ct_arg(c, 9)));
     for (int k = 0; k < 3; k++) out[k] = attr->wants[k] ? ct_result_at(c, k) : ct_no_view();
     if (attr->form == CT_RIDGE_PRIMAL)
         ct__ridge_primal_bar(c, &s, Pt, Pt_bar, out[0], out[1], out[2]);
     else
         ct__ridge_push_bar(c, &s, Pt, Pt_bar, out[0], out[1], out[2]);
+    ct__ridge_scale_bars(c, &s, out[0], out[1], out[2]);
 }
 
-static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
+static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 10, .shape = bar_shape, .forward = bar };
 
 /* -- the rules in ops, for recorded and forward sweeps --------------------------------------------------- */
 
 /* The inputs, λ as (..., 1, 1), P and L Lᵀ = G, in f64: G has the square of the condition of [B; √λ D], and
  * in f32 its elements may leave the range. */
+static const ct_op ridge_op;
+
 typedef struct operands {
     ct_var B, D, lambda, P, L;
 } operands;
 
 static ct_var wide(ct_var v) { return ct_cast(v, CT_F64); }
 
-/* P, but NaN and flagged where the P of the rule's factor differs from the op's by more than 1 %: then that
+/* P, but NaN and flagged where the P of the rule's factor differs from the op's by more than 0.1 %: then that
  * factor leaves no digits to derivatives. */
 static ct_var where_small(ct_var difference, ct_var P)
 {
     difference = ct_norm(ct_norm(ct_stop_gradient(difference), -1, true), -2, true);
     ct_var error = ct_div(difference, ct__size_of(P));
-    return ct__where_positive(P, ct_shift(ct_scale(error, -100), 1), "G", /* its place is always 1 */
+    return ct__where_positive(P, ct_shift(ct_scale(error, -1000), 1), "G", /* its place is always 1 */
                               "is too ill-conditioned for a forward or recorded sweep, which squares the "
                               "condition: choose a larger lambda, or another D");
 }
 
 static operands operands_of(const ct_rule *g)
 {
-    ct_var B = wide(ct_in(g, 0)), D = wide(ct_in(g, 1)), lambda = ct__one_by_one(wide(ct_in(g, 2)));
+    const ct_ridge_form form = CT_RIDGE_AUTO;
+    ct_var in[] = { wide(ct_in(g, 0)), wide(ct_in(g, 1)), wide(ct_in(g, 2)) }, P = ct_out(g);
+    ct_var B = in[0], D = in[1], lambda = ct__one_by_one(in[2]);
     ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D))), L = ct_cholesky(G);
-    ct_var P = wide(ct_out(g)), by_L = ct_cholesky_solve(L, ct_t(B)), difference = ct_sub(by_L, P);
-    if (ct_var_dtype(ct_out(g)) == CT_F32) P = by_L;
-    return (operands){ B, D, lambda, where_small(difference, P), L };
+    if (ct_var_dtype(P) == CT_F32) P = ct_apply(&ridge_op, in, 3, &form, sizeof form);
+    return (operands){ B, D, lambda, where_small(ct_sub(ct_cholesky_solve(L, ct_t(B)), P), P), L };
 }
 
 static void bar_in_ops(ct_rule *g)
@@ -136,15 +147,11 @@ static void vjp(ct_rule *g)
     }
     bar_attr attr = { .form = *(const ct_ridge_form *)ct_rule_attr(g) };
     for (int i = 0; i < 3; i++) attr.wants[i] = ct_wants(g, i);
-    const ct_var in[] = { ct_in(g, 0),
-                          ct_in(g, 1),
-                          ct_in(g, 2),
-                          ct_out_at(g, CT__RIDGE_L),
-                          ct_out_at(g, CT__RIDGE_R),
-                          ct_out_at(g, CT__RIDGE_V),
-                          ct_out(g),
-                          ct_out_bar(g) };
-    ct_var first = ct_apply(&ridge_bar, in, 8, &attr, sizeof attr);
+    ct_var in[10];
+    for (int i = 0; i < 3; i++) in[i] = ct_in(g, i);
+    for (int k = CT__RIDGE_L; k <= CT__RIDGE_DELTA; k++) in[2 + k] = ct_out_at(g, k);
+    in[8] = ct_out(g), in[9] = ct_out_bar(g);
+    ct_var first = ct_apply(&ridge_bar, in, 10, &attr, sizeof attr);
     for (int i = 0; i < 3; i++) ct_in_bar(g, i, ct_output(first, i));
 }
 
