@@ -20,6 +20,9 @@ static void forward(ct_call *c)
 {
     ct_view log_abs = ct_result(c), sign = ct_result_at(c, 1);
     ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
+    /* A member without a sign has failed; one with sign 0 has y = -inf, which is its value. */
+    ct_prim_flag(c, CT_FINITE, ct__with_ones(sign, 2), "the sign of the determinant", CT__NOT_FINITE,
+                 ct_no_view());
 }
 
 /* A⁻ᵀ, but NaN and flagged where the determinant is zero. */
@@ -51,7 +54,8 @@ const ct_op ct_op_slogdet = { .name = "slogdet",
                               .vjp = vjp,
                               .jvp = jvp,
                               .jvp_stacked = true,
-                              .sample = sample };
+                              .sample = sample,
+                              .finite = true };
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
 {
