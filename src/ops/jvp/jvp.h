@@ -20,9 +20,9 @@ ct_shape ct__dot_shape(const ct_rule *g, ct_var v);
 int ct__from_end(const ct_rule *g, int dim);
 /* Σ over dimension dim of input 0, or all (CT_ALL), of terms of its shape or of its tangents'. */
 ct_var ct__sum_terms(const ct_rule *g, ct_var terms, int dim, bool keep);
-/* The forward rule of an op with one output that is linear in each floating input alone, and computes the
- * elements of a dimension `in` of that input independently, as elements of the output's dimension `out`. So
- * several tangents are part of these dimensions, in one call of the op. A dimension after the last has one
+/* ct_jvp_multilinear of an op that computes the elements of a dimension `in` of each floating input
+ * independently, as elements of the output's dimension `out`. So several tangents are part of these
+ * dimensions, in one call of the op. A dimension after the last has one
  * element. The op's floating inputs have as many dimensions as the one that has the most. */
 typedef struct ct__fold {
     int in, out;

@@ -221,16 +221,11 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
 
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L)
 {
-    ct_view positive = ct_scratch(c, s->dtype, ct_view_shape(s->lambda));
-    ct_view zero = ct_scratch(c, s->dtype, ct_shape0()), diagonal = ct_view_diagonal(L);
+    ct_view diagonal = ct_view_diagonal(L);
     ct_prim_copy(c, s->B, V);
     ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, s->R, tall(V)); /* V = B R⁻¹ */
     ct_prim_syrk(c, 1, V, 0, L);
-    ct_prim_fill(c, zero, 0);
-    ct_prim_map2(c, CT_MAP_less, zero, s->lambda, positive);
-    /* λ/1, or λ/0 where λ <= 0, which is not finite */
-    ct_prim_map2(c, CT_MAP_div, s->lambda, positive, positive);
-    ct_prim_map2(c, CT_MAP_add, diagonal, ct__with_ones(positive, 1), diagonal);
+    ct_prim_map2(c, CT_MAP_add, diagonal, ct__with_ones(s->lambda, 1), diagonal);
     ct_prim_potrf(c, L);
 }
 
