@@ -1,6 +1,6 @@
 /* Forward mode over the whole matrix: ⟨c, Jẋ⟩ = ⟨Jᵀc, ẋ⟩; a forward rule against the transposed backward
- * rule; two tangents at a time, of the op and of its gradient; the second derivative by reverse over forward and by forward over reverse
- * against reverse over reverse. */
+ * rule; two tangents at a time, of the op and of its gradient; the second derivative by reverse over forward
+ * and by forward over reverse against reverse over reverse. */
 #include "matrix.h"
 
 #include "autograd/rule.h"

@@ -1,7 +1,7 @@
 /* The arithmetic of the ridge solve's two forms; docs/ops/ridge_solve.md derives every line.
  *
- * With G = BᵀB + λ DᵀD = L Lᵀ the primal form solves with L. The push-through form has D = Q R, V = B R⁻¹, S =
- * λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
+ * With G = BᵀB + λ DᵀD = L Lᵀ the primal form solves with L. The push-through form has D = Q R, V = B R⁻¹,
+ * S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
  *     Pᵀ = S⁻¹ V R⁻ᵀ,   λ Zᵀ = (X - X Vᵀ S⁻¹ V) R⁻ᵀ with X = P̄ᵀ R⁻¹,   Z = G⁻¹ P̄.
  * All matrices are stored transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
 #include "ridge.h"
