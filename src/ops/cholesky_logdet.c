@@ -3,14 +3,6 @@
  * tangent:          ẏ = 2 Σ_i L̇_ii / L_ii */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    if (!ct__need_square(c, 0)) return ct_shape0();
-    ct_shape shape = ct_arg_shape(c, 0);
-    shape.ndim -= 2;
-    return shape;
-}
-
 static void forward(ct_call *c)
 {
     ct_view d = ct_view_unsqueeze(ct_view_diagonal(ct_arg(c, 0)), -1), y = ct__with_ones(ct_result(c), 2);
@@ -43,7 +35,7 @@ static void sample(ct_sample *s) { ct_sample_lower(s, 0, ct_sample_size(s)); }
 
 const ct_op ct_op_cholesky_logdet = { .name = "cholesky_logdet",
                                       .n_in = 1,
-                                      .shape = shape,
+                                      .shape = ct__batch_of_squares,
                                       .forward = forward,
                                       .vjp = vjp,
                                       .jvp = jvp,

@@ -9,9 +9,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_square(c, 0)) return ct_shape0();
-    ct_shape shape = ct_arg_shape(c, 0);
-    shape.ndim -= 2;
+    const ct_shape shape = ct__batch_of_squares(c);
     ct_more_out(c, 1, ct_arg(c, 0).dtype, shape);
     return shape;
 }
@@ -39,11 +37,7 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), gradient(g)));
 }
 
-static void jvp(ct_rule *g)
-{
-    ct_var sums = ct_sum(ct_mul(gradient(g), ct_in_dot(g, 0)), -1, false);
-    ct_give_out_dot(g, 0, ct_sum(sums, -1, false));
-}
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, ct__inner(gradient(g), ct_in_dot(g, 0))); }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 

@@ -95,10 +95,10 @@ static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 10, .shape =
 
 /* -- the rules in ops, for recorded and forward sweeps --------------------------------------------------- */
 
-/* The inputs, λ as (..., 1, 1), P and L Lᵀ = G, in f64: G has the square of the condition of [B; √λ D], and
- * in f32 its elements may leave the range. */
 static const ct_op ridge_op;
 
+/* The inputs, λ as (..., 1, 1), P and L Lᵀ = G, in f64: G has the square of the condition of [B; √λ D], and
+ * in f32 its elements may leave the range. */
 typedef struct operands {
     ct_var B, D, lambda, P, L;
 } operands;
@@ -109,8 +109,7 @@ static ct_var wide(ct_var v) { return ct_cast(v, CT_F64); }
  * factor leaves no digits to derivatives. */
 static ct_var where_small(ct_var difference, ct_var P)
 {
-    difference = ct_norm(ct_norm(ct_stop_gradient(difference), -1, true), -2, true);
-    ct_var error = ct_div(difference, ct__size_of(P));
+    ct_var error = ct_div(ct__norm_of(ct_stop_gradient(difference)), ct__size_of(P));
     return ct__where_positive(P, ct_shift(ct_scale(error, -1000), 1), "G", /* its place is always 1 */
                               "is too ill-conditioned for a forward or recorded sweep, which squares the "
                               "condition: choose a larger lambda, or another D");
@@ -136,7 +135,7 @@ static void bar_in_ops(ct_rule *g)
     ct_var D_bar = ct_neg(ct_mul(o.lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt))));
     ct_in_bar(g, 0, ct_cast(B_bar, dtype));
     ct_in_bar(g, 1, ct_cast(D_bar, dtype));
-    ct_in_bar(g, 2, ct_cast(ct_neg(ct_sum(ct_sum(ct_mul(DZ, DP), -1, false), -1, false)), dtype));
+    ct_in_bar(g, 2, ct_cast(ct_neg(ct__inner(DZ, DP)), dtype));
 }
 
 static void vjp(ct_rule *g)
