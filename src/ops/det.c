@@ -146,29 +146,34 @@ static ct_view products_without_two(ct_call *c, const parts *q, ct_shape shape)
     return D;
 }
 
-/* From A and X. */
+/* From A and X, which may be several for an A. */
+static ct_shape hessian_shape(ct_call *c)
+{
+    return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -1), ct_arg_dim(c, 0, -1));
+}
+
 static void hessian_forward(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), X = ct_arg(c, 1), H = ct_result(c);
-    const ct_shape shape = ct_view_shape(A);
+    const ct_shape shape = ct_view_shape(H);
     const int64_t n = ct_view_dim(A, -1);
     if (!ct_is_view(H) || !ct_view_count(H)) return;
     const parts q = decompose(c, A);
     ct_view T = ct_scratch(c, A.dtype, shape), K = ct_scratch(c, A.dtype, shape),
-            D = products_without_two(c, &q, shape),
+            D = products_without_two(c, &q, ct_view_shape(A)),
             sums = ct_scratch(c, A.dtype, ct__matrix_shape(shape, n, 1));
     ct_prim_gemm(c, 1, ct_view_transpose(q.U), X, 0, T);
     ct_prim_gemm(c, 1, T, ct_view_transpose(q.Vt), 0, K);
     ct_prim_gemm(c, 1, D, ct_view_unsqueeze(ct_view_diagonal(K), -1), 0, sums);
-    ct_prim_map2(c, CT_MAP_mul, D, ct_view_transpose(K), D);
-    ct_prim_map1(c, CT_MAP_neg, NULL, D, D);
-    ct_prim_copy(c, sums, ct_view_unsqueeze(ct_view_diagonal(D), -1));
-    ct_prim_gemm(c, 1, q.U, D, 0, T);
+    ct_prim_map2(c, CT_MAP_mul, D, ct_view_transpose(K), T);
+    ct_prim_map1(c, CT_MAP_neg, NULL, T, K);
+    ct_prim_copy(c, sums, ct_view_unsqueeze(ct_view_diagonal(K), -1));
+    ct_prim_gemm(c, 1, q.U, K, 0, T);
     ct_prim_gemm(c, 1, T, q.Vt, 0, H);
 }
 
 static const ct_op hessian = {
-    .name = "det_hessian", .n_in = 2, .shape = ct__square_shape, .forward = hessian_forward, .finite = true
+    .name = "det_hessian", .n_in = 2, .shape = hessian_shape, .forward = hessian_forward, .finite = true
 };
 
 /* H[X] = (⟨C, X⟩ I - C Xᵀ) A⁻ᵀ, a difference of numbers that may be κ(A) times as large: flagged where A is
@@ -199,6 +204,7 @@ static const ct_op cofactor = { .name = "cofactor",
                                 .forward = cofactor_forward,
                                 .vjp = cofactor_vjp,
                                 .jvp = cofactor_jvp,
+                                .jvp_stacked = true,
                                 .finite = true };
 
 static ct_var cofactors(ct_var A) { return ct_apply(&cofactor, &A, 1, NULL, 0); }
