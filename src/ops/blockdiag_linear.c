@@ -5,6 +5,7 @@
  * A linear layer with a block-diagonal weight. Block m is a product on a view of x whose rows lie M F
  * elements apart, so all blocks are one batched product without copies. With a flag the op is y_m = x_m W_m.
  * Together with the outer products ȳ_mᵀ x_m this closes the rule under its own derivative. */
+#include "jvp/jvp.h"
 #include "support.h"
 
 enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */
@@ -77,12 +78,34 @@ static void outer_vjp(ct_rule *g)
     ct_in_bar(g, 1, product(ct_in(g, 0), D_bar, PLAIN));
 }
 
+/* The blocks of t (B, m n), or of its tangents, as (T, m, B, n), with T = 1 for one. */
+static ct_var split(const ct_rule *g, ct_var t, bool is_dot, int64_t B, int64_t m, int64_t n)
+{
+    const int64_t T = is_dot ? ct__max(ct__tangents(g), 1) : 1;
+    const ct_shape shape = { .dim = { T, B, m, n }, .ndim = 4 };
+    return ct_permute(ct_reshape(t, shape), (const int[]){ 0, 2, 1, 3 });
+}
+
+/* Ḋ_m = u̇_mᵀ v_m + u_mᵀ v̇_m */
+static void outer_jvp(ct_rule *g)
+{
+    const ct_shape D = ct_var_shape(ct_out(g));
+    const int64_t B = ct_var_shape(ct_in(g, 0)).dim[0], m = D.dim[0], G = D.dim[1], F = D.dim[2];
+    for (int i = 0; i < 2; i++) {
+        if (!ct_has_in_dot(g, i)) continue;
+        ct_var u = split(g, i ? ct_in(g, 0) : ct_in_dot(g, 0), !i, B, m, G);
+        ct_var v = split(g, i ? ct_in_dot(g, 1) : ct_in(g, 1), i, B, m, F);
+        ct_give_out_dot(g, 0, ct_reshape(ct_matmul(ct_t(u), v), ct__dot_shape(g, ct_out(g))));
+    }
+}
+
 static const ct_op outer_op = { .name = "blockdiag_outer",
                                 .n_in = 2,
                                 .shape = outer_shape,
                                 .forward = outer_forward,
                                 .vjp = outer_vjp,
-                                .jvp = ct_jvp_multilinear,
+                                .jvp = outer_jvp,
+                                .jvp_stacked = true,
                                 .half = true };
 
 static ct_var outer(ct_var u, ct_var v, ct_var W)
@@ -100,13 +123,27 @@ static void vjp(ct_rule *g)
     if (ct_rule_args(g) == 3) ct_in_bar(g, 2, ct_sum(y_bar, 0, false));
 }
 
-/* ẏ_m = ẋ_m W_mᵀ + x_m Ẇ_mᵀ + ḃ_m */
+/* ẏ_m = ẋ_m W_mᵀ + x_m Ẇ_mᵀ + ḃ_m. The rows of several ẋ are one tall matrix. */
 static void jvp(ct_rule *g)
 {
     const unsigned flags = ct__flags(ct_rule_attr(g));
-    if (ct_has_in_dot(g, 0)) ct_give_out_dot(g, 0, product(ct_in_dot(g, 0), ct_in(g, 1), flags));
-    if (ct_has_in_dot(g, 1)) ct_give_out_dot(g, 0, product(ct_in(g, 0), ct_in_dot(g, 1), flags));
-    if (ct_has_in_dot(g, 2)) ct_give_out_dot(g, 0, ct_in_dot(g, 2));
+    const ct_var x = ct_in(g, 0), W = ct_in(g, 1);
+    const ct_shape of_x = ct_var_shape(x), of_W = ct_var_shape(W), shape = ct__dot_shape(g, ct_out(g));
+    const int64_t T = ct__max(ct__tangents(g), 1), B = of_x.dim[0], m = of_W.dim[0];
+    if (ct_has_in_dot(g, 0)) {
+        ct_var rows = ct_reshape(ct_in_dot(g, 0), ct_shape2(T * B, of_x.dim[1]));
+        ct_give_out_dot(g, 0, ct_reshape(product(rows, W, flags), shape));
+    }
+    if (ct_has_in_dot(g, 1)) {
+        ct_var W_dot = ct_in_dot(g, 1), x_m = split(g, x, false, B, m, of_W.dim[flags & PLAIN ? 1 : 2]);
+        ct_var y_m = ct_matmul(x_m, flags & PLAIN ? W_dot : ct_t(W_dot)); /* (T, m, B, G) */
+        ct_give_out_dot(g, 0, ct_reshape(ct_permute(y_m, (const int[]){ 0, 2, 1, 3 }), shape));
+    }
+    if (ct_has_in_dot(g, 2)) {
+        ct_shape row = shape;
+        row.dim[row.ndim - 2] = 1;
+        ct_give_out_dot(g, 0, ct_reshape(ct_in_dot(g, 2), row));
+    }
 }
 
 static void sample(ct_sample *s)
@@ -126,6 +163,7 @@ const ct_op ct_op_blockdiag_linear = { .name = "blockdiag_linear",
                                        .forward = forward,
                                        .vjp = vjp,
                                        .jvp = jvp,
+                                       .jvp_stacked = true,
                                        .sample = sample,
                                        .half = true };
 

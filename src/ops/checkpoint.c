@@ -54,13 +54,14 @@ static void jvp(ct_rule *g)
     ct_var x[CT_MAX_INPUTS], x_dot[CT_MAX_INPUTS], y[CT_MAX_OUTPUTS];
     int of[CT_MAX_INPUTS], n = 0;
     for (int i = 0; i < ct_rule_args(g); i++)
-        if (ct_has_in_dot(g, i)) x_dot[n] = ct_in_dot(g, i), of[n++] = i;
+        if (ct_has_in_dot(g, i))
+            x_dot[n] = ct_reshape(ct_in_dot(g, i), ct__dot_shape(g, ct_in(g, i))), of[n++] = i;
     if (!again(g, of, n, x, y)) return;
     ct_jvp(y, y, ct_rule_outs(g), x, x_dot, n, ct_recording(g) ? CT_GRAD_RECORD : CT_GRAD_FREE);
     for (int k = 0; k < ct_rule_outs(g); k++) ct_give_out_dot(g, k, y[k]);
 }
 
-static const ct_op checkpoint = { .name = "checkpoint", .vjp = vjp, .jvp = jvp };
+static const ct_op checkpoint = { .name = "checkpoint", .vjp = vjp, .jvp = jvp, .jvp_stacked = true };
 
 /* -- recording ------------------------------------------------------------------------------------------- */
 

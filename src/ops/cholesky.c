@@ -6,12 +6,6 @@
  * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. The part of L̄ above the diagonal is ignored, since L is zero there. */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    ct__need_square(c, 0);
-    return ct_arg_shape(c, 0);
-}
-
 static void forward(ct_call *c)
 {
     ct_view L = ct_result(c);
@@ -39,7 +33,7 @@ static void bar_forward(ct_call *c)
 }
 
 static const ct_op cholesky_bar = {
-    .name = "cholesky_bar", .n_in = 2, .shape = shape, .forward = bar_forward
+    .name = "cholesky_bar", .n_in = 2, .shape = ct__square_shape, .forward = bar_forward
 };
 
 /* Φ(S) */
@@ -72,7 +66,7 @@ static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
 
 const ct_op ct_op_cholesky = { .name = "cholesky",
                                .n_in = 1,
-                               .shape = shape,
+                               .shape = ct__square_shape,
                                .forward = forward,
                                .vjp = vjp,
                                .jvp = jvp,

@@ -60,12 +60,6 @@ static ct_view products_of_others(ct_call *c, const parts *q)
 
 /* -- C --------------------------------------------------------------------------------------------------- */
 
-static ct_shape square(ct_call *c)
-{
-    ct__need_square(c, 0);
-    return ct_arg_shape(c, 0);
-}
-
 /* Whether no member is singular to working precision. On an asynchronous device that would have to wait, and
  * the answer is no. */
 static bool all_regular(ct_call *c, ct_view A)
@@ -152,41 +146,43 @@ static ct_view products_without_two(ct_call *c, const parts *q, ct_shape shape)
     return D;
 }
 
-/* From A and X. */
+/* From A and X, which may be several for an A. */
+static ct_shape hessian_shape(ct_call *c)
+{
+    return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -1), ct_arg_dim(c, 0, -1));
+}
+
 static void hessian_forward(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), X = ct_arg(c, 1), H = ct_result(c);
-    const ct_shape shape = ct_view_shape(A);
+    const ct_shape shape = ct_view_shape(H);
     const int64_t n = ct_view_dim(A, -1);
     if (!ct_is_view(H) || !ct_view_count(H)) return;
     const parts q = decompose(c, A);
     ct_view T = ct_scratch(c, A.dtype, shape), K = ct_scratch(c, A.dtype, shape),
-            D = products_without_two(c, &q, shape),
+            D = products_without_two(c, &q, ct_view_shape(A)),
             sums = ct_scratch(c, A.dtype, ct__matrix_shape(shape, n, 1));
     ct_prim_gemm(c, 1, ct_view_transpose(q.U), X, 0, T);
     ct_prim_gemm(c, 1, T, ct_view_transpose(q.Vt), 0, K);
     ct_prim_gemm(c, 1, D, ct_view_unsqueeze(ct_view_diagonal(K), -1), 0, sums);
-    ct_prim_map2(c, CT_MAP_mul, D, ct_view_transpose(K), D);
-    ct_prim_map1(c, CT_MAP_neg, NULL, D, D);
-    ct_prim_copy(c, sums, ct_view_unsqueeze(ct_view_diagonal(D), -1));
-    ct_prim_gemm(c, 1, q.U, D, 0, T);
+    ct_prim_map2(c, CT_MAP_mul, D, ct_view_transpose(K), T);
+    ct_prim_map1(c, CT_MAP_neg, NULL, T, K);
+    ct_prim_copy(c, sums, ct_view_unsqueeze(ct_view_diagonal(K), -1));
+    ct_prim_gemm(c, 1, q.U, K, 0, T);
     ct_prim_gemm(c, 1, T, q.Vt, 0, H);
 }
 
 static const ct_op hessian = {
-    .name = "det_hessian", .n_in = 2, .shape = square, .forward = hessian_forward, .finite = true
+    .name = "det_hessian", .n_in = 2, .shape = hessian_shape, .forward = hessian_forward, .finite = true
 };
-
-/* √Σ x² of a matrix, as (..., 1, 1) */
-static ct_var size_of(ct_var x) { return ct_norm(ct_norm(x, -1, true), -2, true); }
 
 /* H[X] = (⟨C, X⟩ I - C Xᵀ) A⁻ᵀ, a difference of numbers that may be κ(A) times as large: flagged where A is
  * singular. */
 static ct_var hessian_in_ops(ct_var A, ct_var C, ct_var X)
 {
-    ct_var P = ct_inverse(A), inner = ct_sum(ct_sum(ct_mul(C, X), -1, false), -1, true);
+    ct_var P = ct_inverse(A), inner = ct_unsqueeze(ct__inner(C, X), -1);
     ct_var H = ct_matmul(ct_add_diag(ct_neg(ct_matmul(C, ct_t(X))), inner), ct_t(P));
-    ct_var condition = ct_mul(size_of(A), size_of(P));
+    ct_var condition = ct_mul(ct__norm_of(A), ct__norm_of(P));
     return ct__where_positive(H, ct_shift(ct_scale(condition, -ct__rounding(ct_var_dtype(A))), 1),
                               "the matrix", /* its place is always 1 */
                               "is singular to working precision: third derivatives of det A have no digits");
@@ -204,22 +200,16 @@ static void cofactor_jvp(ct_rule *g) { ct_give_out_dot(g, 0, hessian_times(g, ct
 
 static const ct_op cofactor = { .name = "cofactor",
                                 .n_in = 1,
-                                .shape = square,
+                                .shape = ct__square_shape,
                                 .forward = cofactor_forward,
                                 .vjp = cofactor_vjp,
                                 .jvp = cofactor_jvp,
+                                .jvp_stacked = true,
                                 .finite = true };
 
 static ct_var cofactors(ct_var A) { return ct_apply(&cofactor, &A, 1, NULL, 0); }
 
 /* -- the determinant ------------------------------------------------------------------------------------- */
-
-static ct_shape shape(ct_call *c)
-{
-    ct_shape shape = ct_arg_shape(c, 0);
-    if (ct__need_square(c, 0)) shape.ndim -= 2;
-    return shape;
-}
 
 static void forward(ct_call *c)
 {
@@ -236,17 +226,13 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), cofactors(ct_in(g, 0))));
 }
 
-static void jvp(ct_rule *g)
-{
-    ct_var inner = ct_mul(cofactors(ct_in(g, 0)), ct_in_dot(g, 0));
-    ct_give_out_dot(g, 0, ct_sum(ct_sum(inner, -1, false), -1, false));
-}
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, ct__inner(cofactors(ct_in(g, 0)), ct_in_dot(g, 0))); }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
 const ct_op ct_op_det = { .name = "det",
                           .n_in = 1,
-                          .shape = shape,
+                          .shape = ct__batch_of_squares,
                           .forward = forward,
                           .vjp = vjp,
                           .jvp = jvp,

@@ -1,5 +1,6 @@
 /* gather:   y_i = x_{q_i}                 rows: x (n, ...), index q (k) i64 -> y (k, ...)
  * adjoint:  x̄_j = Σ_{i : q_i = j} ȳ_i = scatter_add(ȳ, q, n)           [a selection's transpose] */
+#include "jvp/jvp.h"
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -17,6 +18,9 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_scatter_add(ct_out_bar(g), ct_in(g, 1), ct_var_shape(ct_in(g, 0)).dim[0]));
 }
 
+/* Tangents of a row are columns of it. */
+static void jvp(ct_rule *g) { ct__jvp_folded(g, (ct__fold[]){ { 1, 1 } }); }
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
@@ -30,7 +34,8 @@ const ct_op ct_op_gather = { .name = "gather",
                              .shape = shape,
                              .forward = forward,
                              .vjp = vjp,
-                             .jvp = ct_jvp_linear,
+                             .jvp = jvp,
+                             .jvp_stacked = true,
                              .sample = sample,
                              .integers = 1 << 1 };
 

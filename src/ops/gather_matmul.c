@@ -5,6 +5,7 @@
  * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Computing group by group copies no C_{q_i},
  * and sums each C̄_m in one place and a fixed order. The product, its transposed form A_i C_{q_i}ᵀ and the
  * sums A_iᵀ G_i are closed under differentiation: the rule of each is written in the others. */
+#include "jvp/jvp.h"
 #include "support.h"
 
 static const ct_op grouped_op;
@@ -72,12 +73,15 @@ static void times_t_vjp(ct_rule *g)
     ct_in_bar(g, 1, sums(out_bar, ct_in(g, 0), groups));
 }
 
+static void times_t_jvp(ct_rule *g) { ct__jvp_folded(g, (ct__fold[]){ { 1, 1 }, { 1, 2 } }); }
+
 static const ct_op times_t_op = { .name = "grouped_times_t",
                                   .n_in = 3,
                                   .shape = times_t_shape,
                                   .forward = times_t_forward,
                                   .vjp = times_t_vjp,
-                                  .jvp = ct_jvp_multilinear,
+                                  .jvp = times_t_jvp,
+                                  .jvp_stacked = true,
                                   .half = true,
                                   .integers = 1 << 2 };
 
@@ -104,12 +108,15 @@ static void sums_vjp(ct_rule *g)
     ct_in_bar(g, 1, times(ct_in(g, 0), D_bar, groups));
 }
 
+static void sums_jvp(ct_rule *g) { ct__jvp_folded(g, (ct__fold[]){ { 2, 1 }, { 2, 2 } }); }
+
 static const ct_op sums_op = { .name = "grouped_sum",
                                .n_in = 3,
                                .shape = sums_shape,
                                .forward = sums_forward,
                                .vjp = sums_vjp,
-                               .jvp = ct_jvp_multilinear,
+                               .jvp = sums_jvp,
+                               .jvp_stacked = true,
                                .half = true,
                                .integers = 1 << 2 };
 
@@ -152,12 +159,16 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 1, sums(A, out_bar, groups));
 }
 
+/* Tangents of A_i are further rows of it, those of C_m further columns. */
+static void jvp(ct_rule *g) { ct__jvp_folded(g, (ct__fold[]){ { 1, 1 }, { 2, 2 } }); }
+
 static const ct_op grouped_op = { .name = "grouped_matmul",
                                   .n_in = 3,
                                   .shape = shape,
                                   .forward = forward,
                                   .vjp = vjp,
-                                  .jvp = ct_jvp_multilinear,
+                                  .jvp = jvp,
+                                  .jvp_stacked = true,
                                   .half = true,
                                   .integers = 1 << 2 };
 

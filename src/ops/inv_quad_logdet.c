@@ -70,7 +70,7 @@ static void jvp(ct_rule *g)
     ct_var r_dot = ct_sub(y_dot, ct_matmul(K_dot, alpha));
     ct_var q_dot = ct_squeeze(ct_sum(ct_mul(alpha, ct_add(y_dot, r_dot)), -2, false), -1);
     ct_give_out_dot(g, 0, q_dot);
-    ct_give_out_dot(g, 1, ct_sum(ct_sum(ct_mul(inverse, K_dot), -1, false), -1, false));
+    ct_give_out_dot(g, 1, ct__inner(inverse, K_dot));
     ct_give_out_dot(g, 2, ct_matmul(inverse, r_dot));
 }
 

@@ -4,12 +4,6 @@
  * From 0 = d(A P) = dA P + A dP: dP = -P dA P, and ⟨P̄, -P dA P⟩ = ⟨-Pᵀ P̄ Pᵀ, dA⟩. */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    ct__need_square(c, 0);
-    return ct_arg_shape(c, 0);
-}
-
 static void forward(ct_call *c) { ct_prim_getri(c, ct_arg(c, 0), ct_result(c)); }
 
 static void vjp(ct_rule *g)
@@ -31,7 +25,7 @@ static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s))
 
 const ct_op ct_op_inverse = { .name = "inverse",
                               .n_in = 1,
-                              .shape = shape,
+                              .shape = ct__square_shape,
                               .forward = forward,
                               .vjp = vjp,
                               .jvp = jvp,

@@ -53,18 +53,11 @@ static void forward(ct_call *c)
     if (ct_outs(c) == 2) ct_set_result(c, 1, R);
 }
 
-/* √Σ x² of each matrix, or 1 if that is 0: (..., 1, 1), a constant */
-static ct_var size_of(ct_var x)
-{
-    ct_var size = ct_norm(ct_norm(ct_stop_gradient(x), -1, true), -2, true);
-    return ct_where(size, size, ct_scalar(x.tape, ct_var_dtype(x), 1));
-}
-
 /* R and ρ of AᵀA = ρ² RᵀR, with ρ (..., 1, 1) of the size of A */
 static ct_var triangle(const ct_rule *g, ct_var *rho)
 {
     ct_var S = ct_recording(g) ? ct_in(g, 0) : ct_triu(ct_out_at(g, 1), 0);
-    *rho = size_of(S);
+    *rho = ct__size_of(S);
     S = ct_div(S, *rho);
     return ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(S), S))) : S;
 }

@@ -1,5 +1,6 @@
 /* scatter_add:  y_j = Σ_{i : q_i = j} x_i, in order of i     rows: x (k, ...), index q (k) i64 -> y (n, ...)
  * adjoint:      x̄_i = ȳ_{q_i} = gather(ȳ, q)                           [the transpose of gather] */
+#include "jvp/jvp.h"
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -24,6 +25,9 @@ static void forward(ct_call *c)
 
 static void vjp(ct_rule *g) { ct_in_bar(g, 0, ct_gather(ct_out_bar(g), ct_in(g, 1))); }
 
+/* Tangents of a row are columns of it. */
+static void jvp(ct_rule *g) { ct__jvp_folded(g, (ct__fold[]){ { 1, 1 } }); }
+
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s), rows = n + 1;
@@ -38,7 +42,8 @@ const ct_op ct_op_scatter_add = { .name = "scatter_add",
                                   .shape = shape,
                                   .forward = forward,
                                   .vjp = vjp,
-                                  .jvp = ct_jvp_linear,
+                                  .jvp = jvp,
+                                  .jvp_stacked = true,
                                   .sample = sample,
                                   .integers = 1 << 1 };
 

@@ -9,9 +9,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_square(c, 0)) return ct_shape0();
-    ct_shape shape = ct_arg_shape(c, 0);
-    shape.ndim -= 2;
+    const ct_shape shape = ct__batch_of_squares(c);
     ct_more_out(c, 1, ct_arg(c, 0).dtype, shape);
     return shape;
 }
@@ -20,6 +18,9 @@ static void forward(ct_call *c)
 {
     ct_view log_abs = ct_result(c), sign = ct_result_at(c, 1);
     ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
+    /* A member without a sign has failed; one with sign 0 has y = -inf, which is its value. */
+    ct_prim_flag(c, CT_FINITE, ct__with_ones(sign, 2), "the sign of the determinant", CT__NOT_FINITE,
+                 ct_no_view());
 }
 
 /* A⁻ᵀ, but NaN and flagged where the determinant is zero. */
@@ -36,11 +37,7 @@ static void vjp(ct_rule *g)
     ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar(g)), gradient(g)));
 }
 
-static void jvp(ct_rule *g)
-{
-    ct_var sums = ct_sum(ct_mul(gradient(g), ct_in_dot(g, 0)), -1, false);
-    ct_give_out_dot(g, 0, ct_sum(sums, -1, false));
-}
+static void jvp(ct_rule *g) { ct_give_out_dot(g, 0, ct__inner(gradient(g), ct_in_dot(g, 0))); }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
 
@@ -51,7 +48,8 @@ const ct_op ct_op_slogdet = { .name = "slogdet",
                               .vjp = vjp,
                               .jvp = jvp,
                               .jvp_stacked = true,
-                              .sample = sample };
+                              .sample = sample,
+                              .finite = true };
 
 ct_var ct_slogdet(ct_var A, ct_var *sign)
 {

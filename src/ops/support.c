@@ -94,6 +94,19 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
     return batch_of;
 }
 
+ct_shape ct__square_shape(ct_call *c)
+{
+    ct__need_square(c, 0);
+    return ct_arg_shape(c, 0);
+}
+
+ct_shape ct__batch_of_squares(ct_call *c)
+{
+    ct_shape shape = ct_arg_shape(c, 0);
+    if (ct__need_square(c, 0)) shape.ndim -= 2;
+    return shape;
+}
+
 ct_view ct__with_ones(ct_view v, int ones)
 {
     for (; ones > 0; ones--) v = ct_view_unsqueeze(v, -1);
@@ -137,6 +150,16 @@ void ct__flag_singular(ct_call *c, ct_view A, ct_view d, ct_view out)
     ct_prim_map1(c, CT_MAP_scale, (double[]){ -ct__rounding(d.dtype), 0 }, margin, margin);
     ct_prim_map1(c, CT_MAP_shift, (double[]){ 1, 0 }, margin, margin);
     ct__flag_minor(c, margin, ct_view_dim(d, -1), out);
+}
+
+ct_var ct__inner(ct_var A, ct_var B) { return ct_sum(ct_sum(ct_mul(A, B), -1, false), -1, false); }
+
+ct_var ct__norm_of(ct_var x) { return ct_norm(ct_norm(x, -1, true), -2, true); }
+
+ct_var ct__size_of(ct_var x)
+{
+    ct_var size = ct__norm_of(ct_stop_gradient(x));
+    return ct_where(size, size, ct_scalar(x.tape, ct_var_dtype(x), 1));
 }
 
 ct_var ct__symmetric_part(ct_var A) { return ct_scale(ct_add(A, ct_t(A)), 0.5); }

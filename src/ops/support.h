@@ -42,6 +42,9 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 /* The shape rule of an op whose result is a view of its input. forward makes the view, whose shape replaces
  * this one; if it cannot be made, the call is refused with the view's own message. */
 ct_shape ct__shape_of_view(ct_call *c);
+/* The shape rules of ops on squares: that of input 0, and without its last two dimensions. */
+ct_shape ct__square_shape(ct_call *c);
+ct_shape ct__batch_of_squares(ct_call *c);
 /* v (...) as (..., 1) or (..., 1, 1) */
 ct_view ct__with_ones(ct_view v, int ones);
 
@@ -80,6 +83,14 @@ ct_var ct__constant(ct_call *c, ct_view v);
 
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);
+
+/* Σ_ij A_ij B_ij of each matrix: (...) */
+ct_var ct__inner(ct_var A, ct_var B);
+
+/* √Σ x² of each matrix: (..., 1, 1) */
+ct_var ct__norm_of(ct_var x);
+/* The same as a constant, or 1 if it is 0. */
+ct_var ct__size_of(ct_var x);
 
 /* ½ (A + Aᵀ) */
 ct_var ct__symmetric_part(ct_var A);

@@ -59,6 +59,7 @@ const ct_op ct_op_tril_from = { .name = "tril_from",
                                 .forward = from,
                                 .vjp = from_vjp,
                                 .jvp = from_jvp,
+                                .jvp_stacked = true,
                                 .sample = from_sample };
 
 ct_var ct_tril_from(ct_var v, bool exp_diagonal)

@@ -101,6 +101,38 @@ static void less_memory(void **state)
     assert_true(ct_memory(device).bytes_peak - before < 80 * N * sizeof(double));
 }
 
+static void of_two_ranks(ct_tape *t, const ct_var *in, ct_var *out, void *context)
+{
+    (void)t, (void)context;
+    out[0] = ct_sin(ct_mul(in[0], in[1]));
+    out[1] = ct_sum(ct_mul(in[1], out[0]), 0, false);
+}
+
+/* Three tangents of a number and a matrix, at a time and one by one; of the outputs and of a gradient. */
+static void several_tangents(void **state)
+{
+    (void)state;
+    enum { T = 3 };
+    ct_tensor *X = ct_rand_normal(device, CT_F64, ct_shape2(2, 4), 1, 0),
+              *X_dot = ct_rand_normal(device, CT_F64, ct_shape3(T, 2, 4), 1, 1);
+    ct_var x[] = { leaf(tensor0(device, 0.4)), leaf(X) }, out[2], y[4], dot[4], alone[4];
+    ct_var v[] = { constant(tensor1(device, T, 1, 2, -3)), constant(X_dot) };
+    ct_checkpoint(x, 2, out, 2, of_two_ranks, NULL);
+    y[0] = out[0], y[1] = out[1];
+    ct_grad(ct_sum(ct_square(out[1]), CT_ALL, false), ct_none(), x, y + 2, 2, CT_GRAD_RECORD);
+    assert_ok(ct_jvp(y, dot, 4, x, v, 2, CT_GRAD_FREE), ct_tape_message(tape));
+    for (int t = 0; t < T; t++) {
+        ct_var one[] = { ct_row(v[0], t), ct_row(v[1], t) };
+        assert_ok(ct_jvp(y, alone, 4, x, one, 2, CT_GRAD_FREE), ct_tape_message(tape));
+        for (int k = 0; k < 4; k++) {
+            const ct_var difference = ct_sub(ct_row(dot[k], t), alone[k]);
+            assert_true(ct_shape_equal(ct_var_shape(alone[k]), ct_var_shape(y[k])));
+            assert_close(ct_item(ct_sum(ct_square(difference), CT_ALL, false)), 0, 0, 1e-26);
+        }
+    }
+    ct_tape_reset(tape);
+}
+
 /* -- ct_scan --------------------------------------------------------------------------------------------- */
 
 static void numbered_step(ct_tape *t, int64_t number, const ct_var *in, ct_var *out, void *context)
@@ -288,14 +320,9 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(same_derivatives),
-        TEST(less_memory),
-        TEST(refusals),
-        TEST(plain_outputs),
-        TEST(scans),
-        TEST(a_scan_takes_little),
-        TEST(refused_scans),
-        TEST(every_allocation_may_fail),
+        TEST(same_derivatives),    TEST(less_memory),      TEST(refusals),
+        TEST(plain_outputs),       TEST(several_tangents), TEST(scans),
+        TEST(a_scan_takes_little), TEST(refused_scans),    TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

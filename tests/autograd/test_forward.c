@@ -64,13 +64,16 @@ static void constants_before_the_inputs(void **state)
     assert_elements(ct_value(dot[2]), 0, 0, 1, 0.75);
 }
 
-/* y_dot may be the array of the tangents. */
+/* y_dot may be the array of the tangents, or y. */
 static void in_place(void **state)
 {
     (void)state;
     ct_var x = leaf(tensor0(device, 3)), y = ct_square(x), v = number(1);
+    ct_var two = constant(tensor1(device, 2, 1, -1));
     assert_ok(ct_jvp(&y, &v, 1, &x, &v, 1, CT_GRAD_FREE), ct_tape_message(tape));
     assert_close(ct_item(v), 6, 0, 0);
+    assert_ok(ct_jvp(&y, &y, 1, &x, &two, 1, CT_GRAD_FREE), ct_tape_message(tape));
+    assert_elements(ct_value(y), 0, 0, 6, -6);
 }
 
 /* d/dx of x³ exp(x), four times over, by forward sweeps alone and in turns with backward ones. */

@@ -1,6 +1,6 @@
 /* Forward mode over the whole matrix: ⟨c, Jẋ⟩ = ⟨Jᵀc, ẋ⟩; a forward rule against the transposed backward
- * rule; two tangents at a time; the second derivative by reverse over forward and by forward over reverse
- * against reverse over reverse. */
+ * rule; two tangents at a time, of the op and of its gradient; the second derivative by reverse over forward
+ * and by forward over reverse against reverse over reverse. */
 #include "matrix.h"
 
 #include "autograd/rule.h"
@@ -139,22 +139,22 @@ static void check_transposed(const point *p, call *k)
     check_planted(p, k, forward, backward, size);
 }
 
-/* Two tangents at a time give what each gives alone. */
-static void check_stacked(const point *p, call *k)
+/* Two tangents of y[0..m) at a time give what each gives alone. */
+static void check_stacked(const point *p, call *k, const char *what, const ct_var *y, int m)
 {
     enum { T = 2 };
-    ct_var dots[T][X], stacked[X], y_dot[Y], one[Y], row[Y];
+    ct_var dots[T][X], stacked[X], y_dot[X], one[X], row[X];
     for (int i = 0; i < k->n; i++) {
         dots[0][i] = k->x_dot[i];
         dots[1][i] = draw(p, k->x[i], (uint64_t)(2 * X + i));
         stacked[i] = ct_stack((ct_var[]){ dots[0][i], dots[1][i] }, T, 0);
     }
-    ct_status s = ct_jvp(k->y, y_dot, k->m, k->x, stacked, k->n, CT_GRAD_FREE);
-    if (!matrix_check(p, s == CT_OK, "two tangents: %s", ct_tape_message(p->tape))) return;
+    ct_status s = ct_jvp(y, y_dot, m, k->x, stacked, k->n, CT_GRAD_FREE);
+    if (!matrix_check(p, s == CT_OK, "two tangents of %s: %s", what, ct_tape_message(p->tape))) return;
     for (int t = 0; t < T; t++) {
-        ct_jvp(k->y, one, k->m, k->x, dots[t], k->n, CT_GRAD_FREE);
-        for (int o = 0; o < k->m; o++) row[o] = ct_row(y_dot[o], t);
-        check_same(p, "a tangent of two against it alone", row, one, k->m, rounding(p));
+        ct_jvp(y, one, m, k->x, dots[t], k->n, CT_GRAD_FREE);
+        for (int o = 0; o < m; o++) row[o] = ct_row(y_dot[o], t);
+        check_same(p, what, row, one, m, rounding(p));
     }
 }
 
@@ -173,13 +173,19 @@ static void check_second(const point *p, call *k)
 
 static void visit(point *p)
 {
+    ct_var x_bar[X];
     call k;
     open_call(&k, p);
     if (!k.m) return;
+    matrix_check(p, !p->op->jvp || p->op->jvp_stacked, "its forward rule takes one tangent at a time");
     check_transposed(p, &k);
     open_call(&k, p);
-    check_stacked(p, &k);
-    if (p->s.kinks || p->s.size > 3) return;
+    check_stacked(p, &k, "the outputs, together or alone", k.y, k.m);
+    if (p->s.size > 3) return;
+    open_call(&k, p);
+    ct_grad(contracted(k.y, k.c, k.m), ct_none(), k.x, x_bar, k.n, CT_GRAD_RECORD);
+    check_stacked(p, &k, "the gradient, together or alone", x_bar, k.n);
+    if (p->s.kinks) return;
     open_call(&k, p);
     check_second(p, &k);
 }

@@ -20,6 +20,14 @@ ct_shape ct__dot_shape(const ct_rule *g, ct_var v);
 int ct__from_end(const ct_rule *g, int dim);
 /* Σ over dimension dim of input 0, or all (CT_ALL), of terms of its shape or of its tangents'. */
 ct_var ct__sum_terms(const ct_rule *g, ct_var terms, int dim, bool keep);
+/* ct_jvp_multilinear of an op that computes the elements of a dimension `in` of each floating input
+ * independently, as elements of the output's dimension `out`. So several tangents are part of these
+ * dimensions, in one call of the op. A dimension after the last has one
+ * element. The op's floating inputs have as many dimensions as the one that has the most. */
+typedef struct ct__fold {
+    int in, out;
+} ct__fold;
+void ct__jvp_folded(ct_rule *g, const ct__fold *fold);
 /* The Jacobian J (M, N) of y with respect to x times directions v: row i of JV (count, M) is J v for row i of
  * `directions` (count, N), by forward sweeps; or of JV (count, N) Jᵀ v for row i of `directions` (count, M),
  * by backward sweeps. */

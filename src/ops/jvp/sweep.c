@@ -206,9 +206,9 @@ static ct_status sweep(ct__sweep *s, const ct_var *y, ct_var *y_dot, int m, cons
         ct__run_rule(s, i, !whole ? one_by_one : op->jvp ? op->jvp : ct__jvp_transposed);
     }
     for (int k = 0; k < m && !tape->status; k++) {
-        y_dot[k] = ct__bar_of(s, y[k].index);
+        const ct_var dot = ct__bar_of(s, y[k].index);
         const ct_shape shape = shape_of_dots(y[k], s->tangents);
-        if (!ct__has_bar(s, y[k].index)) y_dot[k] = ct_broadcast_to(y_dot[k], shape);
+        y_dot[k] = ct__has_bar(s, y[k].index) ? dot : ct_broadcast_to(dot, shape); /* may be y[k] itself */
     }
     ct__sweep_close(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;

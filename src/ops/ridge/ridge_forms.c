@@ -1,7 +1,7 @@
 /* The arithmetic of the ridge solve's two forms; docs/ops/ridge_solve.md derives every line.
  *
- * With C = B/√λ and G = λ (CᵀC + DᵀD) = λ L Lᵀ, the primal form solves with L. The push-through form has
- * D = Q R, V = B R⁻¹, S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
+ * With G = BᵀB + λ DᵀD = L Lᵀ the primal form solves with L. The push-through form has D = Q R, V = B R⁻¹,
+ * S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
  *     Pᵀ = S⁻¹ V R⁻ᵀ,   λ Zᵀ = (X - X Vᵀ S⁻¹ V) R⁻ᵀ with X = P̄ᵀ R⁻¹,   Z = G⁻¹ P̄.
  * All matrices are stored transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
 #include "ridge.h"
@@ -72,18 +72,14 @@ static void shared_D_bar(ct_call *c, const ct__ridge *s, ct_view Z, ct_view Pt, 
 
 /* -- primal ---------------------------------------------------------------------------------------------- */
 
-/* out = B/√λ, NaN or infinite where λ is not positive */
-static void scaled_B(ct_call *c, const ct__ridge *s, ct_view out)
+/* X *= λ, for a batch of matrices */
+static void times_lambda(ct_call *c, const ct__ridge *s, ct_view X)
 {
-    ct_view root = ct_scratch(c, out.dtype, ct_view_shape(s->lambda));
-    ct_prim_map1(c, CT_MAP_sqrt, NULL, s->lambda, root);
-    ct_prim_map2(c, CT_MAP_div, s->B, ct__with_ones(root, 2), out);
+    ct_prim_map2(c, CT_MAP_mul, X, ct__with_ones(s->lambda, 2), X);
 }
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
 {
-    ct_view C = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n));
-    scaled_B(c, s, C);
     if (s->shared) {
         ct_view K = ct_scratch(c, s->dtype, ct_shape2(s->n, s->n));
         ct_prim_syrk(c, 1, ct_view_transpose(the_one(s->D)), 0, K);
@@ -91,7 +87,8 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
     } else {
         ct_prim_syrk(c, 1, ct_view_transpose(s->D), 0, L);
     }
-    ct_prim_syrk(c, 1, ct_view_transpose(C), 1, L);
+    times_lambda(c, s, L);
+    ct_prim_syrk(c, 1, ct_view_transpose(s->B), 1, L);
     ct__ridge_potrf(c, L);
 }
 
@@ -115,10 +112,9 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
     return worst * worst > limit;
 }
 
-/* One step of iterative refinement of Y = A (L Lᵀ)⁻¹ for a wide B. No view for A means B/λ. The residual is
- *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D.
- * Its rounding errors are amplified by the condition number of [C; D], those of L Lᵀ = CᵀC + DᵀD by its
- * square. */
+/* One step of iterative refinement of Y = A G⁻¹ for a wide B. No view for A means B. The residual is
+ *     A - (Y Bᵀ) B - λ (Y Dᵀ) D, or (I - Y Bᵀ) B - λ (Y Dᵀ) D.
+ * Its rounding errors are amplified by the condition number of [B; √λ D], those of L Lᵀ = G by its square. */
 static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
 {
     if (s->r >= s->n || !ill_conditioned(c, s, s->L)) return;
@@ -132,8 +128,8 @@ static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
     else
         ct_prim_fill(c, ct_view_diagonal(E), 1);
     ct_prim_gemm(c, -1, Y, ct_view_transpose(s->B), 1, E);
-    ct_prim_map2(c, CT_MAP_div, E, ct__with_ones(s->lambda, 2), E);
     ct_prim_gemm(c, 1, Y, ct_view_transpose(s->D), 0, F);
+    times_lambda(c, s, F);
     ct_prim_gemm(c, 1, E, s->B, given ? 1 : 0, X);
     ct_prim_gemm(c, -1, F, s->D, 1, X);
     solve_right(c, 1, s->L, X);
@@ -142,36 +138,32 @@ static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
 
 void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, ct_view Pt)
 {
-    ct_prim_map2(c, CT_MAP_div, s->B, ct__with_ones(s->lambda, 2), Pt);
+    ct_prim_copy(c, s->B, Pt);
     solve_right(c, 1, s->L, Pt);
     refine(c, s, ct_no_view(), Pt);
 }
 
-/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ], by r×r products; or, if r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z
- * Pᵀ). */
+/* B̄ = Zᵀ - (BP) Zᵀ - (BZ) Pᵀ, by r×r products; or, if r >= n, Zᵀ - B N with N = P Zᵀ + Z Pᵀ. */
 static void primal_B_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Z, ct_view N, ct_view B_bar)
 {
     ct_prim_copy(c, Z, B_bar);
     if (ct_is_view(N)) {
         ct_prim_gemm(c, -1, s->B, N, 1, B_bar);
-    } else {
-        ct_view BP = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->r));
-        ct_prim_gemm(c, 1, s->B, ct_view_transpose(Pt), 0, BP);
-        ct_prim_gemm(c, -1, BP, Z, 1, B_bar);
-        ct_prim_gemm(c, 1, s->B, ct_view_transpose(Z), 0, BP);
-        ct_prim_gemm(c, -1, BP, Pt, 1, B_bar);
+        return;
     }
-    ct_prim_map2(c, CT_MAP_div, B_bar, ct__with_ones(s->lambda, 2), B_bar);
+    ct_view BP = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->r));
+    ct_prim_gemm(c, 1, s->B, ct_view_transpose(Pt), 0, BP);
+    ct_prim_gemm(c, -1, BP, Z, 1, B_bar);
+    ct_prim_gemm(c, 1, s->B, ct_view_transpose(Z), 0, BP);
+    ct_prim_gemm(c, -1, BP, Pt, 1, B_bar);
 }
 
-/* λ̄ = -⟨DZ, DP⟩ = -⟨ZD, PD⟩/λ, given (λZ)ᵀDᵀ and PᵀDᵀ. Overwrites ZD. */
-static void primal_lambda_bar(ct_call *c, const ct__ridge *s, ct_view PD, ct_view ZD, ct_view lambda_bar)
+/* λ̄ = -⟨DZ, DP⟩, given ZᵀDᵀ and PᵀDᵀ. Overwrites ZD. */
+static void primal_lambda_bar(ct_call *c, ct_view PD, ct_view ZD, ct_view lambda_bar)
 {
-    ct_view sum = ct_scratch(c, s->dtype, s->batch);
     ct_prim_map2(c, CT_MAP_mul, ZD, PD, ZD);
-    ct_prim_reduce(c, CT_REDUCE_SUM, ZD, ct__with_ones(sum, 2));
-    ct_prim_map2(c, CT_MAP_div, sum, s->lambda, sum);
-    ct_prim_map1(c, CT_MAP_neg, NULL, sum, lambda_bar);
+    ct_prim_reduce(c, CT_REDUCE_SUM, ZD, ct__with_ones(lambda_bar, 2));
+    ct_prim_map1(c, CT_MAP_neg, NULL, lambda_bar, lambda_bar);
 }
 
 void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt_bar, ct_view B_bar,
@@ -182,12 +174,12 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt
     ct_view Z = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n)), Dt = ct_view_transpose(s->D);
     ct_view N = ct_no_view(), PD = N, ZD = N;
     ct_prim_copy(c, Pt_bar, Z);
-    solve_right(c, 1, s->L, Z); /* Z = (λ G⁻¹ P̄)ᵀ */
+    solve_right(c, 1, s->L, Z); /* Z = (G⁻¹ P̄)ᵀ */
     refine(c, s, Pt_bar, Z);
     if (!wide && (to_B || (to_D && !s->shared))) {
         N = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->n, s->n));
         ct_prim_gemm(c, 1, ct_view_transpose(Pt), Z, 0, N);
-        ct__add_transpose(c, N); /* λ (P Zᵀ + Z Pᵀ) */
+        ct__add_transpose(c, N); /* P Zᵀ + Z Pᵀ */
     }
     if (to_lambda || (to_D && !s->shared && wide)) {
         PD = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->m));
@@ -196,15 +188,20 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt
         ct_prim_gemm(c, 1, Z, Dt, 0, ZD);
     }
     if (to_B) primal_B_bar(c, s, Pt, Z, N, B_bar);
-    if (to_D && s->shared) {
-        shared_D_bar(c, s, Z, Pt, D_bar);
-    } else if (to_D && !wide) {
-        ct_prim_gemm(c, -1, s->D, N, 0, D_bar);
-    } else if (to_D) { /* D̄ = -(DP) (λZ)ᵀ - (D λZ) Pᵀ */
-        ct_prim_gemm(c, -1, ct_view_transpose(PD), Z, 0, D_bar);
-        ct_prim_gemm(c, -1, ct_view_transpose(ZD), Pt, 1, D_bar);
+    if (to_D && !s->shared) {
+        if (!wide) {
+            ct_prim_gemm(c, -1, s->D, N, 0, D_bar);
+        } else { /* D̄ = -λ [(DP) Zᵀ + (D Z) Pᵀ] */
+            ct_prim_gemm(c, -1, ct_view_transpose(PD), Z, 0, D_bar);
+            ct_prim_gemm(c, -1, ct_view_transpose(ZD), Pt, 1, D_bar);
+        }
+        times_lambda(c, s, D_bar);
     }
-    if (to_lambda) primal_lambda_bar(c, s, PD, ZD, lambda_bar);
+    if (to_lambda) primal_lambda_bar(c, PD, ZD, lambda_bar);
+    if (to_D && s->shared) {
+        times_lambda(c, s, Z);
+        shared_D_bar(c, s, Z, Pt, D_bar);
+    }
 }
 
 /* -- push-through ---------------------------------------------------------------------------------------- */
@@ -224,16 +221,11 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
 
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L)
 {
-    ct_view positive = ct_scratch(c, s->dtype, ct_view_shape(s->lambda));
-    ct_view zero = ct_scratch(c, s->dtype, ct_shape0()), diagonal = ct_view_diagonal(L);
+    ct_view diagonal = ct_view_diagonal(L);
     ct_prim_copy(c, s->B, V);
     ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, s->R, tall(V)); /* V = B R⁻¹ */
     ct_prim_syrk(c, 1, V, 0, L);
-    ct_prim_fill(c, zero, 0);
-    ct_prim_map2(c, CT_MAP_less, zero, s->lambda, positive);
-    /* λ/1, or λ/0 where λ <= 0, which is not finite */
-    ct_prim_map2(c, CT_MAP_div, s->lambda, positive, positive);
-    ct_prim_map2(c, CT_MAP_add, diagonal, ct__with_ones(positive, 1), diagonal);
+    ct_prim_map2(c, CT_MAP_add, diagonal, ct__with_ones(s->lambda, 1), diagonal);
     ct_prim_potrf(c, L);
 }
 

@@ -3,129 +3,13 @@
  * adjoint:      with Z = G⁻¹ P̄:  B̄ = Zᵀ - (BZ) Pᵀ - (BP) Zᵀ,  D̄ = -λ [(DZ) Pᵀ + (DP) Zᵀ],  λ̄ = -⟨DZ, DP⟩
  *
  * From dP = G⁻¹ (dBᵀ - dG P): ⟨P̄, dP⟩ = ⟨Z, dBᵀ⟩ - ⟨Z Pᵀ, dG⟩, dG = dBᵀB + BᵀdB + dλ DᵀD + λ (dDᵀD + DᵀdD).
- * Shape and condition numbers choose between two forms: n×n factors for each sample, or r×r ones
- * (ridge_forms.c). */
+ * Shape and condition numbers choose between two forms (ridge_factor.c): n×n factors for each sample, or r×r
+ * ones (ridge_forms.c). */
 #include "ridge.h"
 
-#include <float.h>
-#include <math.h>
+#include "ops/jvp/jvp.h"
 
 extern const ct_op ct_op_cast;
-
-/* -- L, R, V of ridge.h, which the rule reads; R is empty in the primal form ----------------------------- */
-
-enum { L_OUT = 1, R_OUT, V_OUT };
-
-/* Declares output k with its shape and returns it. */
-static ct_view keep(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
-{
-    ct_view v = ct_scratch(c, dtype, shape);
-    ct_set_result(c, k, v);
-    return v;
-}
-
-/* Computes V and L of the push-through form. Returns L. */
-static ct_view push_factor(ct_call *c, const ct__ridge *s)
-{
-    ct_view V = keep(c, V_OUT, s->dtype, ct_view_shape(s->B)),
-            L = keep(c, L_OUT, s->dtype, ct__ridge_shape(s, s->r, s->r));
-    ct__ridge_push_factor(c, s, V, L);
-    return L;
-}
-
-/* 1/κ of L Lᵀ for the worst member of L, lower with n rows. κ₁(L) is about √n times κ₂(L). */
-static double rcond_of_square(ct_call *c, ct_view L, int64_t n)
-{
-    const double rcond = ct__ridge_rcond(c, ct_view_transpose(L));
-    return (double)n * rcond * rcond;
-}
-
-/* Chooses the form that loses fewer digits. The push-through form amplifies round-off by max(κ(S), κ(D)). The
- * primal form amplifies it by κ(G) or, after refinement, by max(κ(G)² ε, √κ(G)). κ(G) is known only after
- * factorising an n×n matrix for every sample, so it is not computed if κ(S) and κ(D) are small enough. On an
- * asynchronous device the conditions are not read, because that would wait; it flags samples that have lost
- * too many digits. */
-static void push_or_primal(ct_call *c, const ct__ridge *s)
-{
-    const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
-                 enough = s->dtype == CT_F32 ? 1e-2 : 1e-4;
-    const bool asynchronous = ct_device_is_asynchronous(ct_call_device(c));
-    const double rcond_D = asynchronous ? 1 : ct__ridge_rcond(c, s->R);
-    ct_failure *failure = ct__call_failure(c), before = *failure;
-    double rcond = 0;
-    const bool pushes = rcond_D > ct__rounding(s->dtype);
-    if (pushes) {
-        ct_view L = push_factor(c, s);
-        if (asynchronous) {
-            ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
-            return;
-        }
-        const double rcond_S = rcond_of_square(c, L, s->r);
-        if (!ct_call_ok(c) || (rcond_D >= sqrt(eps) && rcond_S >= enough)) return;
-        rcond = fmin(rcond_D, rcond_S);
-    }
-    const ct_failure pushed = *failure;
-    ct_view L = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->n, s->n));
-    *failure = before;
-    ct__ridge_primal_factor(c, s, L);
-    const double rcond_G = rcond_of_square(c, L, s->n),
-                 refined = fmin(rcond_G * rcond_G / eps, sqrt(rcond_G));
-    if (pushes && !(fmax(rcond_G, refined) > rcond)) {
-        *failure = pushed;
-        return;
-    }
-    ct_set_result(c, L_OUT, L);
-    keep(c, R_OUT, s->dtype, ct_shape2(0, 0));
-    keep(c, V_OUT, s->dtype, ct_shape2(0, 0));
-}
-
-/* Whether one D is shared, r < n, and D has enough rows for full column rank. */
-static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
-
-/* A copy of lambda in which a value that is not positive is flagged and becomes NaN, which makes its results
- * NaN. */
-static ct_view positive(ct_call *c, ct_view lambda)
-{
-    ct_view copy = ct_scratch(c, lambda.dtype, ct_view_shape(lambda));
-    ct_prim_copy(c, lambda, copy);
-    ct_prim_flag(c, CT_POSITIVE, ct__with_ones(lambda, 2), "lambda",
-                 "is not positive and finite: choose another", ct__with_ones(copy, 2));
-    return copy;
-}
-
-static void factor_in_form(ct_call *c, ct__ridge s, ct_ridge_form form)
-{
-    if (form == CT_RIDGE_PRIMAL || (form == CT_RIDGE_AUTO && !fits_push_through(&s))) {
-        ct__ridge_primal_factor(c, &s, keep(c, L_OUT, s.dtype, ct__ridge_shape(&s, s.n, s.n)));
-        return;
-    }
-    s.R = keep(c, R_OUT, s.dtype, ct_shape2(s.n, s.n));
-    ct__ridge_triangle(c, &s, form == CT_RIDGE_AUTO, s.R);
-    if (form == CT_RIDGE_AUTO)
-        push_or_primal(c, &s);
-    else
-        push_factor(c, &s);
-}
-
-static void factor(ct_call *c, ct__ridge s, ct_ridge_form form)
-{
-    static const char why[] = "is not positive: there is NaN, or B and D share a null space to working "
-                              "precision; choose a larger lambda, or another D";
-    static const char why_late[] =
-        "is not positive: there is NaN, B and D share a null space to working "
-        "precision, or D's columns depend on one another, or are weak where B is "
-        "not, and a GPU does not try the primal form then; choose a larger lambda, "
-        "another D, one for each sample, or compute on the CPU";
-    ct_tape *tape = c->tape;
-    s.lambda = positive(c, s.lambda);
-    ct_failure *failure = ct__call_failure(c);
-    const bool failed_before = failure->set;
-    const uint32_t first = tape->n_suspects;
-    factor_in_form(c, s, form);
-    if (failure->set && !failed_before) failure->why = why;
-    ct__call_failure(c); /* notes the last suspect */
-    for (uint32_t i = first; i < tape->n_suspects; i++) tape->suspect[i].why = why_late;
-}
 
 /* -- the op in one dtype --------------------------------------------------------------------------------- */
 
@@ -143,7 +27,7 @@ static ct_shape shape(ct_call *c)
                "the push-through form needs one D for the whole batch with at least as many rows as columns: "
                "use CT_RIDGE_AUTO");
     if (!ct_call_ok(c)) return ct_shape0();
-    for (int k = L_OUT; k <= V_OUT; k++) ct_save_for_vjp(c, k, s.dtype, ct_shape2(0, 0));
+    for (int k = CT__RIDGE_L; k <= CT__RIDGE_DELTA; k++) ct_save_for_vjp(c, k, s.dtype, ct_shape2(0, 0));
     return ct__ridge_shape(&s, s.n, s.r);
 }
 
@@ -152,18 +36,22 @@ static void forward(ct_call *c)
     static const ct_ridge_form forms[] = { CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH };
     const ct_ridge_form asked = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
-    factor(c, s, asked);
+    ct__ridge_measure(c, &s);
+    s.mu = ct_result_at(c, CT__RIDGE_MU);
+    s.delta = ct_result_at(c, CT__RIDGE_DELTA);
+    ct__ridge_factor(c, s, asked);
     ct__release_scratch(c);
-    s.L = ct_result_at(c, L_OUT);
-    s.R = ct_result_at(c, R_OUT);
-    s.V = ct_result_at(c, V_OUT);
+    ct__ridge_scale(c, &s);
+    s.L = ct_result_at(c, CT__RIDGE_L);
+    s.R = ct_result_at(c, CT__RIDGE_R);
+    s.V = ct_result_at(c, CT__RIDGE_V);
     ct_view Pt = ct_scratch(c, s.dtype, ct__ridge_shape(&s, s.r, s.n));
     const bool push = asked == CT_RIDGE_PUSH_THROUGH || (asked == CT_RIDGE_AUTO && ct_view_dim(s.R, -1) > 0);
     if (push)
         ct__ridge_push_solve(c, &s, Pt);
     else
         ct__ridge_primal_solve(c, &s, Pt);
-    ct_set_result(c, 0, ct_view_transpose(Pt));
+    ct_set_result(c, 0, ct_view_transpose(ct__ridge_over_mu(c, &s, false, Pt)));
     c->attr = &forms[push]; /* records the form that was taken */
 }
 
@@ -172,7 +60,7 @@ typedef struct bar_attr {
     bool wants[3];
 } bar_attr;
 
-/* bar(B, D, λ, L, R, V, P, P̄) -> B̄, D̄, λ̄, each empty if it is not wanted */
+/* bar(B, D, λ, L, R, V, μ, δ, P, P̄) -> B̄, D̄, λ̄, each empty if it is not wanted */
 static ct_shape bar_shape(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
@@ -187,36 +75,67 @@ static void bar(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
-    ct_view out[3], Pt = ct_contiguous(c, ct_view_transpose(ct_arg(c, 6))),
-                    Pt_bar = ct_view_transpose(ct_arg(c, 7));
     s.L = ct_arg(c, 3);
     s.R = ct_arg(c, 4);
     s.V = ct_arg(c, 5);
+    s.mu = ct_arg(c, 6);
+    s.delta = ct_arg(c, 7);
+    ct__ridge_scale(c, &s);
+    ct_view out[3], Pt = ct_contiguous(c, ct__ridge_over_mu(c, &s, true, ct_view_transpose(ct_arg(c, 8)))),
+                    Pt_bar = ct__ridge_over_mu(c, &s, false, ct_view_transpose(ct_arg(c, 9)));
     for (int k = 0; k < 3; k++) out[k] = attr->wants[k] ? ct_result_at(c, k) : ct_no_view();
     if (attr->form == CT_RIDGE_PRIMAL)
         ct__ridge_primal_bar(c, &s, Pt, Pt_bar, out[0], out[1], out[2]);
     else
         ct__ridge_push_bar(c, &s, Pt, Pt_bar, out[0], out[1], out[2]);
+    ct__ridge_scale_bars(c, &s, out[0], out[1], out[2]);
 }
 
-static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
+static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 10, .shape = bar_shape, .forward = bar };
 
-/* (BᵀB + λ DᵀD)⁻¹ V */
-static ct_var normal_solve(const ct_rule *g, ct_var V)
+/* -- the rules in ops, for recorded and forward sweeps --------------------------------------------------- */
+
+static const ct_op ridge_op;
+
+/* The inputs, λ as (..., 1, 1), P and L Lᵀ = G, in f64: G has the square of the condition of [B; √λ D], and
+ * in f32 its elements may leave the range. */
+typedef struct operands {
+    ct_var B, D, lambda, P, L;
+} operands;
+
+static ct_var wide(ct_var v) { return ct_cast(v, CT_F64); }
+
+/* P, but NaN and flagged where the P of the rule's factor differs from the op's by more than 0.1 %: then that
+ * factor leaves no digits to derivatives. */
+static ct_var where_small(ct_var difference, ct_var P)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2));
-    ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D)));
-    return ct_cholesky_solve(ct_cholesky(G), V);
+    ct_var error = ct_div(ct__norm_of(ct_stop_gradient(difference)), ct__size_of(P));
+    return ct__where_positive(P, ct_shift(ct_scale(error, -1000), 1), "G", /* its place is always 1 */
+                              "is too ill-conditioned for a forward or recorded sweep, which squares the "
+                              "condition: choose a larger lambda, or another D");
+}
+
+static operands operands_of(const ct_rule *g)
+{
+    const ct_ridge_form form = CT_RIDGE_AUTO;
+    ct_var in[] = { wide(ct_in(g, 0)), wide(ct_in(g, 1)), wide(ct_in(g, 2)) }, P = ct_out(g);
+    ct_var B = in[0], D = in[1], lambda = ct__one_by_one(in[2]);
+    ct_var G = ct_add(ct_matmul(ct_t(B), B), ct_mul(lambda, ct_matmul(ct_t(D), D))), L = ct_cholesky(G);
+    if (ct_var_dtype(P) == CT_F32) P = ct_apply(&ridge_op, in, 3, &form, sizeof form);
+    return (operands){ B, D, lambda, where_small(ct_sub(ct_cholesky_solve(L, ct_t(B)), P), P), L };
 }
 
 static void bar_in_ops(ct_rule *g)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
-    ct_var Pt = ct_t(P), Z = normal_solve(g, ct_out_bar(g)), Zt = ct_t(Z);
-    ct_var DZ = ct_matmul(D, Z), DP = ct_matmul(D, P);
-    ct_in_bar(g, 0, ct_sub(ct_sub(Zt, ct_matmul(ct_matmul(B, Z), Pt)), ct_matmul(ct_matmul(B, P), Zt)));
-    ct_in_bar(g, 1, ct_neg(ct_mul(lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt)))));
-    ct_in_bar(g, 2, ct_neg(ct_sum(ct_sum(ct_mul(DZ, DP), -1, false), -1, false)));
+    const operands o = operands_of(g);
+    const ct_dtype dtype = ct_var_dtype(ct_out(g));
+    ct_var Pt = ct_t(o.P), Z = ct_cholesky_solve(o.L, wide(ct_out_bar(g))), Zt = ct_t(Z);
+    ct_var BZ = ct_matmul(o.B, Z), BP = ct_matmul(o.B, o.P), DZ = ct_matmul(o.D, Z), DP = ct_matmul(o.D, o.P);
+    ct_var B_bar = ct_sub(ct_sub(Zt, ct_matmul(BZ, Pt)), ct_matmul(BP, Zt));
+    ct_var D_bar = ct_neg(ct_mul(o.lambda, ct_add(ct_matmul(DZ, Pt), ct_matmul(DP, Zt))));
+    ct_in_bar(g, 0, ct_cast(B_bar, dtype));
+    ct_in_bar(g, 1, ct_cast(D_bar, dtype));
+    ct_in_bar(g, 2, ct_cast(ct_neg(ct__inner(DZ, DP)), dtype));
 }
 
 static void vjp(ct_rule *g)
@@ -227,23 +146,38 @@ static void vjp(ct_rule *g)
     }
     bar_attr attr = { .form = *(const ct_ridge_form *)ct_rule_attr(g) };
     for (int i = 0; i < 3; i++) attr.wants[i] = ct_wants(g, i);
-    const ct_var in[] = { ct_in(g, 0),         ct_in(g, 1),         ct_in(g, 2), ct_out_at(g, L_OUT),
-                          ct_out_at(g, R_OUT), ct_out_at(g, V_OUT), ct_out(g),   ct_out_bar(g) };
-    ct_var first = ct_apply(&ridge_bar, in, 8, &attr, sizeof attr);
+    ct_var in[10];
+    for (int i = 0; i < 3; i++) in[i] = ct_in(g, i);
+    for (int k = CT__RIDGE_L; k <= CT__RIDGE_DELTA; k++) in[2 + k] = ct_out_at(g, k);
+    in[8] = ct_out(g), in[9] = ct_out_bar(g);
+    ct_var first = ct_apply(&ridge_bar, in, 10, &attr, sizeof attr);
     for (int i = 0; i < 3; i++) ct_in_bar(g, i, ct_output(first, i));
+}
+
+/* The tangent of input i in f64, with as many dimensions as P has, the last of them `ones`, and T before
+ * them. */
+static ct_var dot_of(ct_rule *g, int i, int ones)
+{
+    const ct_shape own = ct_var_shape(ct_in(g, i));
+    const int64_t T = ct__tangents(g);
+    ct_shape shape = { .ndim = ct_var_shape(ct_out(g)).ndim + (T > 0) };
+    for (int k = 0; k < shape.ndim; k++) shape.dim[k] = k || !T ? 1 : T;
+    memcpy(shape.dim + shape.ndim - ones - own.ndim, own.dim, (size_t)own.ndim * sizeof *own.dim);
+    return wide(ct_reshape(ct_in_dot(g, i), shape));
 }
 
 /* Ṗ = G⁻¹ (Ḃᵀ - Ġ P) with G = BᵀB + λ DᵀD */
 static void jvp(ct_rule *g)
 {
-    ct_var B = ct_in(g, 0), D = ct_in(g, 1), lambda = ct__one_by_one(ct_in(g, 2)), P = ct_out(g);
-    ct_var B_dot = ct_in_dot(g, 0), D_dot = ct_in_dot(g, 1), lambda_dot = ct__one_by_one(ct_in_dot(g, 2));
-    ct_var BP = ct_matmul(B, P), DP = ct_matmul(D, P);
-    ct_var by_B = ct_add(ct_matmul(ct_t(B_dot), BP), ct_matmul(ct_t(B), ct_matmul(B_dot, P)));
-    ct_var by_D = ct_add(ct_matmul(ct_t(D_dot), DP), ct_matmul(ct_t(D), ct_matmul(D_dot, P)));
-    ct_var by_lambda = ct_mul(lambda_dot, ct_matmul(ct_t(D), DP));
-    ct_var moved = ct_add(by_B, ct_add(ct_mul(lambda, by_D), by_lambda)); /* Ġ P */
-    ct_give_out_dot(g, 0, normal_solve(g, ct_sub(ct_t(B_dot), moved)));
+    const operands o = operands_of(g);
+    ct_var B_dot = dot_of(g, 0, 0), D_dot = dot_of(g, 1, 0), lambda_dot = dot_of(g, 2, 2);
+    ct_var BP = ct_matmul(o.B, o.P), DP = ct_matmul(o.D, o.P), Bt = ct_t(o.B), Dt = ct_t(o.D);
+    ct_var by_B = ct_add(ct_matmul(ct_t(B_dot), BP), ct_matmul(Bt, ct_matmul(B_dot, o.P)));
+    ct_var by_D = ct_add(ct_matmul(ct_t(D_dot), DP), ct_matmul(Dt, ct_matmul(D_dot, o.P)));
+    ct_var by_lambda = ct_mul(lambda_dot, ct_matmul(Dt, DP));
+    ct_var moved = ct_add(by_B, ct_add(ct_mul(o.lambda, by_D), by_lambda)); /* Ġ P */
+    ct_var P_dot = ct_cholesky_solve(o.L, ct_sub(ct_t(B_dot), moved));
+    ct_give_out_dot(g, 0, ct_cast(P_dot, ct_var_dtype(ct_out(g))));
 }
 
 static const ct_op ridge_op = { .name = "ridge_solve",
@@ -252,6 +186,7 @@ static const ct_op ridge_op = { .name = "ridge_solve",
                                 .forward = forward,
                                 .vjp = vjp,
                                 .jvp = jvp,
+                                .jvp_stacked = true,
                                 .finite = true };
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
@@ -262,7 +197,7 @@ static ct_var compose(ct_call *c)
 {
     const ct_ridge_form form = ct_attr(c) ? *(const ct_ridge_form *)ct_attr(c) : CT_RIDGE_AUTO;
     const ct__ridge s = ct__ridge_of(c);
-    const bool wide = form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
+    const bool wide = form == CT_RIDGE_AUTO && ct__ridge_fits_push(&s) && s.dtype == CT_F32 &&
                       ct_device_is_asynchronous(ct_call_device(c));
     ct_var in[3];
     for (int i = 0; i < 3; i++) in[i] = wide ? ct_cast(ct_arg_var(c, i), CT_F64) : ct_arg_var(c, i);
