@@ -144,23 +144,42 @@ static const char *says_nothing(ctgp *c, const frame *f, int64_t col)
                    (long long)of->n_levels);
 }
 
-/* Leaves out columns with one text only, and those that name their rows, unless --features or --categorical
+/* Whether a column of numbers has two of them at least, all equal. */
+static bool is_constant(const frame *f, int64_t col)
+{
+    const ct_column *of = ct_table_column(f->table, col);
+    double first = NAN;
+    int64_t n = 0;
+    for (int64_t i = 0; i < ct_table_rows(f->table); i++) {
+        const double x = ct_table_at(f->table, i, col);
+        if (isnan(x)) continue;
+        if (!n++) first = x;
+        if (x != first) return false;
+    }
+    return n > 1 && of->kind != CT_COLUMN_CATEGORY;
+}
+
+/* Leaves out columns that are constant, and those that name their rows, unless --features or --categorical
  * asks for them. */
-static void drop_names(ctgp *c, const settings *s, learned *t)
+static void drop_columns(ctgp *c, const settings *s, learned *t)
 {
     const frame *f = &t->f;
     const picks asked = frame_pick(c, f, s->categorical);
-    int64_t kept = 0, *cols = t->cols;
+    int64_t kept = 0, constants = 0, *cols = t->cols;
+    char list[400] = "";
     for (int64_t j = 0; j < t->d; j++) {
         const char *name = ct_table_name(f->table, cols[j]);
         const bool keep = s->features || frame_has_name(f, asked.cols, asked.n, name);
-        const char *why = keep ? NULL : says_nothing(c, f, cols[j]);
-        if (why)
-            note("%s: column '%s' %s", f->path, name, why);
-        else
-            cols[kept++] = cols[j];
+        const bool constant = !keep && is_constant(f, cols[j]);
+        const char *why = keep || constant ? NULL : says_nothing(c, f, cols[j]);
+        if (constant) constants++, add_name(list, sizeof list, name);
+        if (why) note("%s: column '%s' %s", f->path, name, why);
+        if (!constant && !why) cols[kept++] = cols[j];
     }
     t->d = kept;
+    if (constants)
+        note("%s: left out, the same value in every row: %lld column%s, %s", f->path, (long long)constants,
+             constants == 1 ? "" : "s", list);
     if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }
 
@@ -174,7 +193,7 @@ learned fit_read_columns(ctgp *c, settings *s)
     t.f = read_values(c, s, text, &t);
     source_close(c, text);
     frame_print_notes(&t.f);
-    drop_names(c, s, &t);
+    drop_columns(c, s, &t);
     ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");
     for (int64_t j = 0; j < t.d; j++) inputs[j] = *ct_table_column(t.f.table, t.cols[j]);
     s->gp.inputs = inputs;

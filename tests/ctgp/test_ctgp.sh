@@ -539,10 +539,14 @@ bad 'two columns of one name' 2 "'a' is there twice: rename one, or leave both o
 head -n 2 train.csv >one.csv
 bad 'one row' 2 '1 complete row' "${fit[@]}" one.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 3 } 1' train.csv >constant.csv
-bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" constant.csv
+bad 'a constant column that is asked for' 2 "'b' has the same value in every row" \
+    "${fit[@]}" constant.csv --features a,b
+ok 'one that is not' 'features=1' "${fit[@]}" constant.csv
+that 'is left out' noted 'constant.csv: left out, the same value in every row: 1 column, b$'
 ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
 sed "1s/b/\"it's \"\"b\"\", 5\"/" constant.csv >odd.csv
-bad 'in quotes for the shell and for --drop' 2 "; leave it out: --drop '\"it" "${fit[@]}" odd.csv
+bad 'in quotes for the shell and for --drop' 2 "; leave it out: --drop '\"it" \
+    "${fit[@]}" odd.csv --features '*'
 eval "drop=$(sed 's/.*--drop //' err)"
 ok 'which they do' 'features=1' "${fit[@]}" odd.csv --drop "$drop"
 awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
@@ -560,7 +564,8 @@ for column in 1 2 3; do
     awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = $c "e140" } 1' train.csv >scaled.csv
     ok "column $name of 1e140" '^n=40 ' "${fit[@]}" scaled.csv
     awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "1e300" } 1' train.csv >flat.csv
-    bad "column $name is constant and huge" 2 "'$name' has the same value in every row" "${fit[@]}" flat.csv
+    bad "column $name is constant and huge" 2 "'$name' has the same value in every row" \
+        "${fit[@]}" flat.csv --features 'a,b'
 done
 awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
 bad 'all-missing target' 2 "the target 'y' has no number in any row" "${fit[@]}" void.csv
