@@ -68,7 +68,7 @@ static void search(ctgp *c, watch *w, ct_gp *gp, ct_outputs *o, const ct_fit_opt
     watch_end_line(w);
     const ct_fit_report r = ct_gp_report(gp);
     *choice = (ct_gp_choice){
-        .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
+        .iterations = r.iterations, .evaluations = r.evaluations, .starts = r.starts, .seconds = r.seconds
     };
     if (!o && (!status || status == CT_ESTOPPED)) warn_many_parameters(gp, how->objective);
     conclude(c, w, status, r.iterations, NULL);

@@ -37,7 +37,7 @@ ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
 that 'each covariance it tries has its AICc' test "$(grep -cE '^ctgp: scale .*: AICc -?[0-9.]+$' err)" -eq 3
 that 'and is all progress where there is no terminal' test "$(grep -vc AICc err)" -eq 0
 ok 'fit --verbose' "${line}train.ctgp\$" "${fit[@]}" train.csv --verbose
-that 'has a line for each iteration' grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
+that 'has a line for each iteration' grep -qE '^scale \* matern32\(ard\):  start [0-9]+/10  iteration 1' err
 that 'without carriage returns' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
@@ -293,11 +293,11 @@ bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp
 
 for k in 1 2 3; do
     ok "--max-iter $k" "^n=40 .* iterations=$k " "$ctgp" fit train.csv --target y --max-iter $k \
-        --model short.ctgp
+        --restarts 0 --model short.ctgp
     ok "--max-iter $k of a kernel" "^n=40 .* iterations=$k evaluations=" "$ctgp" fit train.csv --target y \
-        --kernel 'scale * rbf(ard)' --max-iter $k --model short.ctgp
-    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 1)) " "$ctgp" fit train.csv \
-        --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --model short.ctgp
+        --kernel 'scale * rbf(ard)' --max-iter $k --restarts 0 --model short.ctgp
+    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 3)) " "$ctgp" fit train.csv \
+        --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --restarts 0 --model short.ctgp
     that 'it says that this is no end' grep -qE '^  end of the search +not converged: iteration limit$' out
 done
 ok 'info says so' '^search +not converged: iteration limit$' "$ctgp" info short.ctgp
@@ -320,7 +320,7 @@ awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b
     y = sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1)
     printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, y } }' >parts.csv
 ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' \
-    --model parts.ctgp
+    --restarts 0 --upper 'rbf*.lengthscale*=100' --model parts.ctgp
 ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info \
     parts.ctgp
 that 'one that another part needs stays' \
