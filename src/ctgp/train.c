@@ -98,7 +98,7 @@ static void print_calibration(const ct_gp_choice *choice, bool given, const ct_d
         note("variances are those of the likelihood: there are no leave-one-out residuals (%s)",
              ct_message(device));
     else if (choice->variance_factor > 1)
-        note("all variances times %.4g, the mean square of the standardised leave-one-out residuals",
+        note("all variances times %.4g, by the standardised leave-one-out residuals",
              choice->variance_factor);
 }
 

@@ -48,7 +48,7 @@ ok 'info shows how right the gradient is' 'gradient +right to [0-9.e+-]+ where a
 awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) printf "%.2f,%.17g\n", i / 20, sin(i / 20) }' >smooth.csv
 ok 'fit says where rounding hides the gradient' 'rounding of the gradient .*: --noise learned$' \
     "$ctgp" fit smooth.csv --target y --kernel 'scale * rbf' --noise none --model smooth.ctgp
-ok 'info shows the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' \
+ok 'info shows the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, [12][0-9.]*\)$' \
     "$ctgp" info train.ctgp
 awk -F, 'NR == 18 { $3 += 30 } { print $1 "," $2 "," $3 }' train.csv >odd.csv
 ok 'fit shows an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
@@ -66,15 +66,17 @@ score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
 that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
-# The mean square of the leave-one-out residuals (y - mean) / std is 1 to six digits.
+# The sum of squares of the leave-one-out residuals (y - mean) / std is the rows less the parameters, to six
+# digits.
 squares() {
-    paste -d, "$1" loo.csv | awk -F, -v OFS=, 'NR > 1 { z = ($3 - $4) / $5; sum += z * z }
-        END { mean = sum / (NR - 1); exit !(mean > 0.99999 && mean < 1.00001) }'
+    paste -d, "$1" loo.csv | awk -F, -v OFS=, -v p="$2" 'NR > 1 { z = ($3 - $4) / $5; sum += z * z }
+        END { mean = sum / (NR - 1 - p); exit !(mean > 0.99999 && mean < 1.00001) }'
 }
 ok 'fit of a steep function' 'n=60' "$ctgp" fit steep.csv --target y --model steep.ctgp
-that 'its variances are calibrated' grep -qE '^ctgp: all variances times 1\.[0-9]+, the mean square' err
+that 'its variances are calibrated' grep -qE '^ctgp: all variances times 1\.[0-9]+, by the standardised' err
+parameters=$(grep -cE '^  [a-z0-9#]+\.[a-z]' out)
 ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
-that 'leave-one-out residuals are as wide as predicted' squares steep.csv
+that 'leave-one-out residuals are as wide as predicted' squares steep.csv "$parameters"
 ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp \
     --kernel 'scale * rbf(ard)'
 that 'its variances are those of the likelihood' sh -c '! grep -q "all variances" err'
