@@ -77,7 +77,9 @@ static const option options[] = {
       .choice = &words.objective, .choices = "likelihood loo" },
     { "--precision", "NAME", "full (default), or mixed: evaluations from a factor in f32, corrected in f64",
       .choice = &words.precision, .choices = "full mixed" },
-    { "--restarts", "R", "further starts from random parameters (default 0; 4 for a period without a start)",
+    { "--restarts", "R",
+      "further starts from random parameters (default: up to 9, what takes about a second; 4 for a period "
+      "without a start)",
       .whole = &words.restarts, .most = 1000 },
     { "--max-iter", "I", "iterations per start (default 200 for lbfgs, 1000 for adam)",
       .whole = &words.iterations, .least = 1, .most = 1000000 },
@@ -145,7 +147,7 @@ static void set_search(settings *s)
     s->fit.optimizer = (ct_optimizer)(words.optimizer + 1);
     s->fit.objective = (ct_fit_objective)words.objective;
     s->fit.precision = (ct_precision)words.precision;
-    s->fit.restarts = words.restarts < 0 ? 0 : (int)words.restarts;
+    s->fit.restarts = words.restarts < 0 ? 0 : words.restarts ? (int)words.restarts : CT_FIT_NO_RESTARTS;
     s->fit.max_iterations = (int)words.iterations;
     s->fit.seed = (uint64_t)words.seed;
     s->restarts_given = words.restarts >= 0;

@@ -56,7 +56,12 @@ static void write_end(writer *w, const ct_fit_report *r, bool asked)
                                           : NULL,
                        r->failed),
           field_number("jitter", r->jitter > 0 ? "  jitter (added to the noise)  %.3g\n" : NULL, r->jitter),
-          field_number("starts", NULL, r->starts));
+          field_number("starts", r->starts > 1 ? "  starts                       %.0f" : NULL, r->starts),
+          field_number("starts_agreed",
+                       r->starts == 1   ? NULL
+                       : r->agreed == 1 ? ", %.0f of which ended here: --restarts 50 may find a better one\n"
+                                        : ", %.0f of which ended here\n",
+                       r->agreed));
 }
 
 /* "seasons": [{"period": 365.2, "power": 0.6, "false_alarm": 1e-20}, ...]; the text has said them before. */

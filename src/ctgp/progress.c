@@ -102,7 +102,7 @@ static void estimate(watch *w, const ct_fit_progress *p)
     const int usual = usual_evaluations(&w->s->fit);
     double searches = w->choice ? w->choice->count : 1; /* of all starts, on the rows of the choice */
     if (growth > 1) searches += growth * growth * growth;
-    const double seconds = searches * w->starts * usual * p->seconds;
+    const double seconds = searches * w->asked * usual * p->seconds;
     w->estimated = true;
     if (p->logged || seconds < LONG) return;
     const double unit = seconds < 120 ? 1 : seconds < 7200 ? 60 : 3600; /* 95 s, 12 min, 3.5 h */
@@ -155,11 +155,13 @@ static int on_step(void *context, const ct_fit_progress *p)
 
 void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models)
 {
-    const int starts = how->restarts + 1;
+    const int asked = how->restarts > 0 ? 1 + how->restarts : 1,
+              starts = how->restarts ? asked : 1 + CT_FIT_RESTARTS;
     *w = (watch){ .s = s,
                   .end = s->time_limit ? now() + (double)s->time_limit : 0,
                   .checkpoint = how->checkpoint,
                   .n = ct_tensor_dim(X, 0),
+                  .asked = asked,
                   .starts = starts,
                   .iteration = take(c, (int64_t)models * starts, sizeof *w->iteration, "starts") };
     how->progress = on_step;

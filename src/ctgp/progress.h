@@ -16,8 +16,10 @@ typedef struct watch {
     int64_t n, rows;                 /* all rows; those of the choice once its candidates are listed */
     bool compared[CT_GP_CANDIDATES]; /* their criteria are printed */
     const ct_column *inputs;
-    bool season_asked;      /* by the option */
-    int starts, *iteration; /* (models, starts): last shown, plus 1. Starts may run side by side. */
+    bool season_asked; /* by the option */
+    int asked;         /* starts of each search, without those that ct_gp_fit adds where they cost little */
+    int starts;        /* the most of a search */
+    int *iteration;    /* (models, starts): last shown, plus 1. Starts may run side by side. */
 } watch;
 
 /* Watches searches of the rows X by `how`, whose callback it sets. Catches Ctrl-C, SIGTERM and SIGUSR1. */

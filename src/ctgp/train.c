@@ -68,7 +68,7 @@ static void search(ctgp *c, watch *w, ct_gp *gp, ct_outputs *o, const ct_fit_opt
     watch_end_line(w);
     const ct_fit_report r = ct_gp_report(gp);
     *choice = (ct_gp_choice){
-        .iterations = r.iterations, .evaluations = r.evaluations, .starts = w->starts, .seconds = r.seconds
+        .iterations = r.iterations, .evaluations = r.evaluations, .starts = r.starts, .seconds = r.seconds
     };
     if (!o && (!status || status == CT_ESTOPPED)) warn_many_parameters(gp, how->objective);
     conclude(c, w, status, r.iterations, NULL);
@@ -98,7 +98,7 @@ static void print_calibration(const ct_gp_choice *choice, bool given, const ct_d
         note("variances are those of the likelihood: there are no leave-one-out residuals (%s)",
              ct_message(device));
     else if (choice->variance_factor > 1)
-        note("all variances times %.4g, the mean square of the standardised leave-one-out residuals",
+        note("all variances times %.4g, by the standardised leave-one-out residuals",
              choice->variance_factor);
 }
 

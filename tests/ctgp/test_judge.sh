@@ -289,10 +289,10 @@ that 'are the same' cmp grid.out again.out
 that 'without a bar' test ! -s err
 
 ok 'a fit on a terminal' 'iteration 1 .*objective' python3 terminal.py "$ctgp" \
-    fit train.csv --target y --features a --kernel 'scale * rbf'
+    fit train.csv --target y --features a --kernel 'scale * rbf' --restarts 0
 that 'shows one line' grep -q "$(printf 'iteration 1 .*\r\033\\[Kiteration 2 ')" out
 ok 'or many' '^iteration 1 ' python3 terminal.py "$ctgp" \
-    fit train.csv --target y --features a --kernel 'scale * rbf' --verbose
+    fit train.csv --target y --features a --kernel 'scale * rbf' --restarts 0 --verbose
 that 'which stay' sh -c '! grep -q "$(printf "\033")" out'
 
 # -- help on kernels -----------------------------------------------------------------------------------------

@@ -44,8 +44,12 @@ ok 'info reports it' '^precision    mixed: .* objective to about [0-9.e-]+; 0 ev
 ok 'in JSON, too' '"precision": "mixed", "objective_error": [0-9.e-]+' "$ctgp" info m.ctgp --json
 ok 'full precision' '^n=40 ' "${fit[@]}" --model m.ctgp
 that 'has no such line' sh -c '! grep -q "mixed precision" out'
+that 'says how many starts agree' grep -qE '^  starts +10, [0-9]+ of which ended here' out
+ok 'in JSON, too' '"starts": 10, "starts_agreed": [0-9]+' "${fit[@]}" --model m.ctgp --json
+ok 'one start' '"starts": 1, "starts_agreed": 1' "${fit[@]}" --restarts 0 --model m.ctgp --json
 ok 'nor in info' '"precision": "full"' "$ctgp" info m.ctgp --json
-ok 'leave-one-out' '^n=40 ' "${fit[@]}" --objective loo --optimizer adam --model loo.ctgp
+ok 'leave-one-out' '^n=40 ' "${fit[@]}" --objective loo --optimizer adam --restarts 0 \
+    --model loo.ctgp
 ok 'is reported' '^objective    leave-one-out: ' "$ctgp" info loo.ctgp
 that 'with the optimizer' grep -q '^optimizer    adam, 10 iterations' out
 ok 'in JSON, too' '"objective": "loo"' "$ctgp" info loo.ctgp --json

@@ -30,7 +30,8 @@ static ct_status fit(int descriptor)
     ct_tensor *y = ct_rand_normal(device(), CT_F64, ct_shape1(ROWS), 1, 1);
     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), NULL);
     MUST(gp && ct_gp_params(gp) == PARAMETERS);
-    ct_status status = ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5, .checkpoint = path });
+    ct_status status = ct_gp_fit(
+        gp, &(ct_fit_options){ .restarts = CT_FIT_NO_RESTARTS, .max_iterations = 5, .checkpoint = path });
     for (int64_t i = 0; i < ct_gp_params(gp); i++) MUST(isfinite(ct_gp_param(gp, i)->value));
     ct_fit_report report = ct_gp_report(gp);
     MUST(status || (isfinite(report.objective) && report.evaluations <= 60));
@@ -59,7 +60,8 @@ static size_t whole(uint8_t *file)
         ct_tensor *X = ct_rand_uniform(device(), CT_F64, ct_shape2(ROWS, 1), 1, 0);
         ct_tensor *y = ct_rand_normal(device(), CT_F64, ct_shape1(ROWS), 1, 1);
         ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("rbf"), NULL);
-        MUST(!ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5, .checkpoint = path }));
+        MUST(!ct_gp_fit(gp, &(ct_fit_options){
+                                .restarts = CT_FIT_NO_RESTARTS, .max_iterations = 5, .checkpoint = path }));
         ct_gp_free(gp);
         ct_release(X), ct_release(y);
         FILE *f = fopen(path, "r");

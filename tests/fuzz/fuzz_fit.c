@@ -89,7 +89,7 @@ static void fit(const problem *p, ct_kernel *kernel, bytes *b)
                                     .noise_levels = noise == CT_NOISE_BY_LEVEL ? p->noise : NULL };
     const ct_fit_options how = { .optimizer = (ct_optimizer)below(b, 3),
                                  .objective = (ct_fit_objective)below(b, 2),
-                                 .restarts = below(b, 2),
+                                 .restarts = below(b, 2) ? 1 : CT_FIT_NO_RESTARTS,
                                  .max_iterations = 1 + below(b, 3) };
     ct_gp *gp = ct_gp_new(p->X, y, kernel, &options);
     if (!gp) MUST(ct_last_status(p->dev) && *ct_message(p->dev));

@@ -419,7 +419,8 @@ static ct_status do_all(const data *s, ct_gp *const gp[2], ct_tensor *mean, ct_t
     double u[8] = { 0 }, value;
     const int64_t fold[64] = { 1, 2, 1 };
     ct_gp_numerics numerics;
-    ct_status status = ct_gp_fit_many(gp, 2, &(ct_fit_options){ .max_iterations = 1 }, NULL);
+    ct_status status =
+        ct_gp_fit_many(gp, 2, &(ct_fit_options){ .restarts = CT_FIT_NO_RESTARTS, .max_iterations = 1 }, NULL);
     if (!status) status = ct_gp_predict(gp[0], s->Xs, mean, mean);
     if (!status) status = ct_gp_objective(gp[0], u, &value, NULL);
     if (!status) status = ct_gp_loo(gp[0], each, NULL, NULL);

@@ -55,6 +55,8 @@ typedef struct ct_gp_choose_options {
      *     4. the kernel of 3, from where 2 ended
      * after the first, with one category that has 20 rows or more for each level,
      *     "index(rank=1) * matern32(ard)" and "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+     * else with fewer than 60 rows, not by the leave-one-out density, before the first, which is then always
+     * there, "linear" or "linear + scale * category"
      * and with nothing but categories "scale * category" and "scale * category(ard)".
      *
      * If the input that `season` names has seasons (ct_find_seasons), the default has further candidates:

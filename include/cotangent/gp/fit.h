@@ -47,13 +47,19 @@ typedef struct ct_fit_progress {
  * parallel, the calls come from the library's own threads and alternate between the starts. */
 typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
 
+/* Further starts of a fit: at most so many by default; as options.restarts: none. */
+enum { CT_FIT_RESTARTS = 9, CT_FIT_NO_RESTARTS = -1 };
+
 /* Zero-initialise, then set what you need. */
 typedef struct ct_fit_options {
     ct_optimizer optimizer;
     ct_fit_objective objective; /* the log priors are subtracted from it */
     ct_precision precision;     /* of the evaluations; mixed: only the likelihood of f64 models; no jitter */
-    int restarts;               /* starts after the first, at seeded random points */
-    int max_iterations;         /* for each start; 0: 200 (L-BFGS), 1000 (Adam) */
+    /* Starts after the first, at seeded random points. 0: as many as take about a second on one core, which
+     * is CT_FIT_RESTARTS up to some 300 rows and none from some 700 on; none for a model that has been fitted
+     * or all of whose lengthscales have a start. */
+    int restarts;
+    int max_iterations;   /* for each start; 0: 200 (L-BFGS), 1000 (Adam) */
     double tolerance;     /* stop when gradient_norm / n is below this; 0: 1e-6, 1e-5 (mixed), 1e-4 (f32) */
     double learning_rate; /* of Adam, in the logs of the parameters; 0: 0.1 */
     uint64_t seed;        /* of the restarts' points; the same seed gives the same fit */
@@ -140,7 +146,8 @@ typedef struct ct_fit_report {
     int iterations, evaluations; /* of all starts */
     int replayed;                /* evaluations taken from the checkpoint */
     double seconds;
-    int best, starts;          /* the index of the best start; the number of starts */
+    int best, starts; /* the index of the best start; the number of starts */
+    int agreed;       /* starts that ended within 0.1 of the best, itself included; 0 after ct_gp_load */
     const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
 } ct_fit_report;
 

@@ -27,11 +27,10 @@ CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor 
  * meanwhile. The model is not changed. CT_EINDEX for a column that does not exist. */
 CT_API ct_status ct_gp_loo_ablation(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
-/* Raises the variances of an overconfident model. c is the mean square of the standardised leave-one-out
- * residuals,
- *     c = 1/n Σ_i (y_i - mean_i)² / variance_i.
- * If it is above 1.01, the whole covariance, noise included, is multiplied by c. That is the best factor for
- * these residuals, and it changes no predicted mean. *factor (may be NULL): c, or 1 if nothing was done. Work
+/* Raises the variances of an overconfident model. With p free parameters, but at most n / 2 of them,
+ *     c = 1/(n - p) Σ_i (y_i - mean_i)² / variance_i
+ * of the leave-one-out residuals. If it is above 1.01, the whole covariance, noise included, is multiplied by
+ * c, which changes no predicted mean. *factor (may be NULL): c, or 1 if nothing was done. Work
  * and memory as for ct_gp_loo. CT_EUNSUPPORTED if the parameters cannot multiply the covariance: noise given
  * point by point, a term such as `rbf` or `poly` without a `scale`, or a fixed variance. CT_EINVAL if a bound
  * forbids it, CT_ENUMERIC if a residual is not finite. On failure the model is unchanged and *factor is NaN.

@@ -20,18 +20,25 @@
 /* With one category: the correlations of its levels, and the variance of each. */
 #define ROUGH_INDEX "index(rank=1) * matern32(ard)"
 #define BOTH_INDEX  "index(rank=1) * (matern32(ard) + scale * rbf(ard))"
+enum { FEW_ROWS = 60 };     /* below, a covariance of fewer parameters is tried, too */
 enum { ROWS_A_LEVEL = 20 }; /* rows per level from which index is tried: ten per parameter */
 
-static const ct_gp_candidate by_likelihood[] = {
-    { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
-};
+/* The first is for few rows. */
+static const ct_gp_candidate by_likelihood[] = { { "linear", NULL },
+                                                 { "linear + scale * matern32", NULL },
+                                                 { ROUGH, NULL },
+                                                 { BOTH, NULL },
+                                                 { BOTH, ROUGH } };
 /* Without a linear part: with as many centred columns as rows, the other rows determine each row exactly. */
 static const ct_gp_candidate by_loo[] = {
     { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
 };
-static const ct_gp_candidate mixed[] = {
-    { PLAIN_EACH, NULL }, { ROUGH_EACH, NULL }, { BOTH_EACH, NULL }, { BOTH_EACH, ROUGH_EACH }
-};
+/* The first is for few rows. */
+static const ct_gp_candidate mixed[] = { { "linear + scale * category", NULL },
+                                         { PLAIN_EACH, NULL },
+                                         { ROUGH_EACH, NULL },
+                                         { BOTH_EACH, NULL },
+                                         { BOTH_EACH, ROUGH_EACH } };
 static const ct_gp_candidate indexed[] = { { PLAIN_EACH, NULL }, { ROUGH_INDEX, NULL },
                                            { BOTH_INDEX, NULL }, { ROUGH_EACH, NULL },
                                            { BOTH_EACH, NULL },  { BOTH_EACH, ROUGH_EACH } };
@@ -86,9 +93,10 @@ static const ct_gp_candidate *usual(const ct_column *inputs, int64_t d, int64_t 
     const bool one = categories == 1 && levels > 1 && rows / ROWS_A_LEVEL >= levels;
     if (one) *count = 6;
     /* The first candidate saves parameters; it is skipped if there are none to save. */
-    const bool saves = categories ? !loo : d > (loo ? 1 : 2);
-    *count -= !saves;
-    return (one ? indexed : categories ? mixed : loo ? by_loo : by_likelihood) + !saves;
+    const bool saves = categories ? !loo : d > (loo ? 1 : 2), few = rows < FEW_ROWS && !loo && !one;
+    *count += few ? 1 : -!saves;
+    const ct_gp_candidate *list = one ? indexed : categories ? mixed + 1 : loo ? by_loo : by_likelihood + 1;
+    return list + (few ? -1 : !saves);
 }
 
 static const char *add(ct_gp_choice *c, int k, const char *from, const char *format, ...) CT_PRINTF(4, 5);

@@ -62,8 +62,8 @@ static uint64_t options_print(const ct_fit_options *o)
 {
     unsigned char bytes[64];
     ct__stream s = { .data = bytes, .size = sizeof bytes };
-    const int whole[] = { (int)o->optimizer, (int)o->objective, (int)o->precision, o->restarts,
-                          o->max_iterations };
+    const int whole[] = { (int)o->optimizer, (int)o->objective, (int)o->precision,
+                          o->restarts - CT_FIT_NO_RESTARTS, o->max_iterations };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) ct__stream_small(&s, whole[i], INT32_MAX);
     ct__stream_numbers(&s, (double[]){ o->tolerance, o->learning_rate }, 2, 8);
     ct__stream_numbers(&s, (uint64_t[]){ o->seed }, 1, 8);

@@ -11,12 +11,12 @@
 #include <cotangent/gp/loo.h>
 
 #include "candidates.h"
+#include "evaluate.h"
 #include "fit.h"
 #include "gp/data/rows.h"
 #include "gp/file/fingerprint.h"
 #include "gp/model/model.h"
 #include "gp/model/param_values.h"
-#include "start.h"
 
 enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows, SOME are used for the choice */
 
@@ -148,7 +148,7 @@ static ct_status fit_round(choosing *c, int round)
         gp[count++] = c->gp[k];
     }
     if (s || !count) return s;
-    s = fit(c, gp, count, round ? 0 : c->how.fit.restarts, status);
+    s = fit(c, gp, count, round ? CT_FIT_NO_RESTARTS : c->how.fit.restarts, status);
     for (int i = 0; i < count; i++) {
         ct_gp_tried *t = &c->choice->tried[c->list[i]];
         const ct_fit_report *r = &gp[i]->report;
@@ -237,7 +237,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
     ct_gp_free(some);
     c->list[0] = c->choice->count;
-    if (!s) s = fit(c, &all, 1, 0, &status);
+    if (!s) s = fit(c, &all, 1, CT_FIT_NO_RESTARTS, &status);
     if (!s) s = status;
     if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
         *gp = all;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "first_points.h"
 #include "gp/data/numbers.h"
 #include "gp/data/table.h"
 #include "gp/file/fingerprint.h"
@@ -20,6 +21,9 @@
 #include "gp/model/param_units.h"
 #include "gp/model/param_values.h"
 #include "start.h"
+
+/* Ends of searches this close are the same optimum. */
+#define AGREED 0.1
 
 /* -- one model ------------------------------------------------------------------------------------------- */
 
@@ -89,7 +93,7 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
         .report = { .optimizer = adam ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_LBFGS,
                     .objective = INFINITY,
                     .objective_of = options->objective,
-                    .starts = 1 + options->restarts,
+                    .starts = 1 + ct__restarts(gp, options),
                     .precision = options->precision },
         .failed_start = -1,
     };
@@ -143,6 +147,9 @@ static ct_status conclude(ct__fit *f)
     ct_status s = keep_winner(f);
     for (int k = 0; f->report.start && !f->status && k < f->report.starts; k++)
         if (f->report.start[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
+    for (int k = 0; f->report.start && k < f->report.starts; k++)
+        f->report.agreed +=
+            f->report.start[k].objective <= f->report.start[f->report.best].objective + AGREED;
     f->report.seconds = ct__now() - f->begun;
     if (f->report.start) f->gp->report = f->report;
     free(f->before);
@@ -156,9 +163,8 @@ static ct_status conclude(ct__fit *f)
 static void run_beside(void *context, int64_t k)
 {
     ct__fit *f = context;
-    int starts = f->report.starts, start = (int)(k % starts);
-    f += k / starts;
-    if (!f->beside) return;
+    for (; !f->beside || k >= f->report.starts; f++) k -= f->beside ? f->report.starts : 0;
+    const int start = (int)k;
     pthread_mutex_lock(&f->lock->mutex);
     bool skip = f->lock->stopped || f->status;
     ct_device *device = skip ? NULL : ct_device_open_worker(f->gp->device);
@@ -185,27 +191,26 @@ static bool fail_together(ct__fit *fits, int64_t count)
 /* Runs the starts of all small models in parallel, then each of the others with all threads. */
 static void run_all(ct__fit *fits, int64_t count)
 {
-    const int starts = fits[0].report.starts;
     ct_device *device = NULL;
     int64_t tasks = 0;
     uint64_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
         ct__fit *f = &fits[i];
         f->beside = !f->status && f->gp->rows.n <= CT__SMALL && ct__comm_is_one(f->gp->options.comm) &&
-                    (starts > 1 || count > 1) && !strcmp(ct_device_name(f->gp->device), "cpu");
+                    (f->report.starts > 1 || count > 1) && !strcmp(ct_device_name(f->gp->device), "cpu");
         if (!f->beside) continue;
         uint64_t needed = f->by->bytes(f->gp, f->gp->rows.d, true);
         bytes = needed > bytes ? needed : bytes;
         device = f->gp->device;
-        tasks += starts;
+        tasks += f->report.starts;
     }
     int64_t threads = ct_device_threads(device);
     ct_status s = ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
                                  "ct_gp_fit: its starts side by side", "open the device with fewer threads");
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
-    if (tasks && !s) ct_device_parallel_for(device, count * starts, run_beside, fits);
+    if (tasks && !s) ct_device_parallel_for(device, tasks, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
-        for (int k = 0; k < starts && !fits[i].beside; k++) {
+        for (int k = 0; k < fits[i].report.starts && !fits[i].beside; k++) {
             if (fail_together(fits, count) || fits[i].status || fits[i].lock->stopped) break;
             ct__fit_run_start(&fits[i], fits[i].gp, k);
         }
@@ -230,7 +235,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     const ct__option range[] = { { "optimizer", o->optimizer, 0, CT_OPTIMIZER_ADAM },
                                  { "objective", o->objective, 0, CT_OBJECTIVE_LOO },
                                  { "precision", o->precision, 0, CT_PRECISION_MIXED },
-                                 { "restarts", o->restarts, 0, 100000 },
+                                 { "restarts", o->restarts, CT_FIT_NO_RESTARTS, 100000 },
                                  { "max_iterations", o->max_iterations, 0, INT_MAX },
                                  { "tolerance", o->tolerance, 0, INFINITY },
                                  { "learning_rate", o->learning_rate, 0, DBL_MAX } };

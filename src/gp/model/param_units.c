@@ -91,6 +91,15 @@ static double start_value(const ct_gp *gp, int64_t i)
     return start * (apart ? pow(0.4, n->number - 1) : 1) * typical(gp, i);
 }
 
+/* The soft lower bound of a noise variance. Few rows say little about the noise, so (a, b) goes from
+ * (0.1 var y, 1.5) up to FEW rows to (0.01 var y, 2) from MANY on. */
+static ct_prior noise_prior(const ct_gp *gp, int64_t i)
+{
+    enum { FEW = 30, MANY = 60 };
+    const double n = (double)gp->rows.n, many = fmin(fmax((n - FEW) / (MANY - FEW), 0), 1);
+    return (ct_prior){ CT_PRIOR_SOFT_LOWER, pow(10, -1 - many) * typical(gp, i), 1.5 + many / 2 };
+}
+
 /* With short lengthscales and a vanishing noise a model passes through any data, so both have a price. Long
  * lengthscales have none, since a column may not matter. The prior is half of a log-normal, in the spirit of
  * penalised complexity [Fuglstad et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
@@ -106,8 +115,7 @@ static ct_prior first_prior(const ct_gp *gp, int64_t i)
     if (of_log_noise(gp, i))
         return (ct_prior){ CT_PRIOR_NORMAL, start_value(gp, i),
                            i == gp->params.noise_at ? 3 : typical(gp, i) };
-    if (is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS)
-        return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
+    if (is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS) return noise_prior(gp, i);
     return p->prior;
 }
 

@@ -1,8 +1,10 @@
 /* A fit with a wrong covariance can be overconfident, as the leave-one-out residuals show. With means m_i and
- * variances v_i of each y_i given all other rows, their density is highest if all variances are multiplied by
- *     c = 1/n Σ_i (y_i - m_i)² / v_i
- * which leaves every m_i unchanged. Estimates from left-out rows suffer less from a wrong covariance than
- * those from the likelihood. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
+ * variances v_i of each y_i given all other rows, all variances are multiplied by
+ *     c = 1/(n - p) Σ_i (y_i - m_i)² / v_i
+ * which leaves every m_i unchanged. With n in place of n - p the density of the residuals would be highest;
+ * but the p parameters are those of all rows, so the residuals are too small, as in a regression. Estimates
+ * from left-out rows suffer less from a wrong covariance than those from the likelihood. [Rasmussen &
+ * Williams 2006, §5.4.2; Bachoc 2013] */
 #include <math.h>
 #include <stdlib.h>
 
@@ -69,6 +71,15 @@ static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
     return ct__gp_set_values(gp, v);
 }
 
+/* n - p, but at least n / 2, as most parameters hardly move where there are so many. */
+static double degrees_of_freedom(const ct_gp *gp)
+{
+    const double n = (double)gp->rows.n;
+    double p = 0;
+    for (int64_t i = 0; i < gp->params.count; i++) p += !gp->params.param[i].fixed;
+    return fmax(n - p, n / 2);
+}
+
 static ct_status calibrate(ct_gp *gp, double *factor)
 {
     double c = 1;
@@ -83,7 +94,7 @@ static ct_status calibrate(ct_gp *gp, double *factor)
             "`scale`, and learn the noise");
     if (!s) s = ct__gp_loo_squares(gp, &c);
     if (!s) s = ct__comm_agree_broadcast(gp->options.comm, gp->device, CT_OK, &c, sizeof c);
-    c /= (double)gp->rows.n;
+    c /= degrees_of_freedom(gp);
     if (!s && c > 1.01) /* a smaller change would not be visible */
         s = multiply(gp, c, power, power + gp->params.count);
     else

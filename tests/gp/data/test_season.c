@@ -422,7 +422,8 @@ static void every_allocation_may_fail(void **state)
     for (int64_t k = 1, refused = 1; refused; k++) {
         assert_true(k < 5000);
         ct_gp *gp = NULL;
-        const ct_gp_choose_options o = { .season = CT_GP_SEASON_OF_COLUMN, .fit = { .max_iterations = 1 } };
+        const ct_gp_choose_options o = { .season = CT_GP_SEASON_OF_COLUMN,
+                                         .fit = { .restarts = CT_FIT_NO_RESTARTS, .max_iterations = 1 } };
         alloc_fail_at(k);
         const ct_status status = ct_gp_choose(s.X, s.y, NULL, &o, &gp, NULL);
         ct_gp *own = status ? NULL : ct_gp_new(s.X, s.y, ct_kernel_parse("scale * periodic"), NULL);

@@ -148,7 +148,7 @@ static void no_more_candidates_than_differ(void **state)
     (void)state;
     for (int64_t d = 1; d <= 3; d++)
         for (int loo = 0; loo < 2; loo++) {
-            gp_data s = made(20, d, 0.2, plane);
+            gp_data s = made(60, d, 0.2, plane);
             ct_gp_choice choice;
             ct_gp_choose_options options = {
                 .fit = { .max_iterations = 1, .objective = loo ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD }
@@ -161,19 +161,36 @@ static void no_more_candidates_than_differ(void **state)
         }
 }
 
+/* Fewer than 60 rows have a simpler candidate, too. */
+static void few_rows_have_a_simple_candidate(void **state)
+{
+    (void)state;
+    for (int64_t d = 1; d <= 3; d++) {
+        gp_data s = made(20, d, 1, plane);
+        ct_gp_choice choice;
+        ct_gp_free(chosen(&s, &(ct_gp_choose_options){ .fit = { .max_iterations = 1 } }, &choice));
+        assert_int_equal(choice.count, 5);
+        assert_string_equal(choice.tried[0].kernel, "linear");
+        for (int k = 1; k < choice.count; k++)
+            assert_true(choice.tried[k].parameters > choice.tried[0].parameters);
+        gp_data_free(&s);
+    }
+}
+
 static void too_few_rows_for_the_parameters(void **state)
 {
     (void)state;
     gp_data s = made(8, 5, 0.2, plane);
     ct_gp_choice choice;
-    ct_gp_free(chosen(&s, NULL, &choice)); /* 5, 8, 14 and 14 parameters */
+    ct_gp_free(chosen(&s, NULL, &choice)); /* 3, 5, 8, 14 and 14 parameters */
+    assert_int_equal(choice.count, 5);
     assert_int_equal(choice.best, 0);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         const ct_gp_tried *t = &choice.tried[k];
-        assert_int_equal(t->too_few_rows, k > 0);
-        assert_int_equal(t->status, k ? CT_EINVAL : CT_OK);
-        assert_int_equal(t->evaluations > 0, k == 0);
-        assert_int_equal(isfinite(t->criterion), k == 0);
+        assert_int_equal(t->too_few_rows, k > 1);
+        assert_int_equal(t->status, k > 1 ? CT_EINVAL : CT_OK);
+        assert_int_equal(t->evaluations > 0, k <= 1);
+        assert_int_equal(isfinite(t->criterion), k <= 1);
     }
     gp_data_free(&s);
     s = made(3, 5, 0.2, plane); /* the smallest candidate always stays */
@@ -385,7 +402,8 @@ static void candidates_without_a_model(void **state)
 
 /* -- calibration ----------------------------------------------------------------------------------------- */
 
-/* Mean square of the standardised leave-one-out residuals, and the predicted means. */
+/* Sum of squares of the standardised leave-one-out residuals over the rows less the free parameters, and the
+ * predicted means. */
 static double square(ct_gp *gp, const gp_data *s, double *means)
 {
     ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(s->n)), *v = ct_empty(device, CT_F64, ct_shape1(s->n));
@@ -400,7 +418,9 @@ static double square(ct_gp *gp, const gp_data *s, double *means)
     free(variance);
     ct_release(m);
     ct_release(v);
-    return sum / (double)s->n;
+    double n = (double)s->n, p = 0;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) p += !ct_gp_param(gp, i)->fixed;
+    return sum / fmax(n - p, n / 2);
 }
 
 static void calibration_fits_the_residuals(void **state)
@@ -578,6 +598,7 @@ int main(void)
         cmocka_unit_test(what_the_caller_names),
         cmocka_unit_test(the_choice_is_the_lowest_aicc),
         cmocka_unit_test(no_more_candidates_than_differ),
+        cmocka_unit_test(few_rows_have_a_simple_candidate),
         cmocka_unit_test(too_few_rows_for_the_parameters),
         cmocka_unit_test(a_search_begins_where_another_ended),
         cmocka_unit_test(some_rows_choose_for_all),

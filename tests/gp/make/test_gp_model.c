@@ -153,7 +153,8 @@ static void the_plan_is_kept(void **state)
         uint64_t before = ct_memory(device).bytes_now;
         ct_memory_mark(device);
         ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * matern32", NULL);
-        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 2 }), ct_message(device));
+        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .restarts = CT_FIT_NO_RESTARTS, .max_iterations = 2 }),
+                  ct_message(device));
         uint64_t fit = ct_memory(device).bytes_peak - before,
                  planned = ct_gp_bytes_needed(device, n, d, dtype, true);
         assert_true(fit <= planned);
@@ -372,7 +373,7 @@ static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, 
 static void weak_priors(void **state)
 {
     (void)state;
-    enum { n = 20, d = 3 };
+    enum { n = 60, d = 3 };
     gp_data s = gp_data_new(device, CT_F64, n, d);
     double *x = gp_host(s.X), mean, spread[d], y_spread;
     for (int j = 0; j < d; j++) ct__gp_column_moments(x + j, n, d, &mean, &spread[j]);
@@ -409,6 +410,29 @@ static void weak_priors(void **state)
     free(x);
     ct_gp_free(gp);
     gp_data_free(&s);
+}
+
+/* The noise of few rows has a firmer prior. */
+static void priors_of_few_rows(void **state)
+{
+    (void)state;
+    const struct {
+        int n;
+        double a, b;
+    } row[] = {
+        { 5, 0.1, 1.5 }, { 30, 0.1, 1.5 }, { 45, pow(10, -1.5), 1.75 }, { 60, 0.01, 2 }, { 90, 0.01, 2 }
+    };
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        gp_data s = gp_data_new(device, CT_F64, row[k].n, 1);
+        double mean, spread;
+        ct__gp_column_moments(s.y_host, row[k].n, 1, &mean, &spread);
+        ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
+        const ct_prior p = ct_gp_param(gp, ct_gp_find(gp, "noise.variance"))->prior;
+        assert_close(p.a, row[k].a * spread * spread, 1e-12, 0);
+        assert_close(p.b, row[k].b, 1e-12, 0);
+        ct_gp_free(gp);
+        gp_data_free(&s);
+    }
 }
 
 static void weak_priors_where_nothing_is_told(void **state)
@@ -524,6 +548,7 @@ int main(void)
         cmocka_unit_test(given_noise_stands_in_the_likelihood),
         cmocka_unit_test(parameters_are_checked),
         cmocka_unit_test(weak_priors),
+        cmocka_unit_test(priors_of_few_rows),
         cmocka_unit_test(weak_priors_where_nothing_is_told),
         cmocka_unit_test(columns_are_kept),
         cmocka_unit_test(nothing_crashes_without_a_model),
