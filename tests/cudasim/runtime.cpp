@@ -140,7 +140,10 @@ void cudasim_fail_at(int64_t k, bool lasting)
     calls = waits = 0;
     fail_call = k;
     fail_broken = lasting;
-    if (broken) last_error = cudaSuccess; /* as in another process, whose first search succeeds */
+    if (broken) { /* the next calls are as in another process, whose first search succeeds */
+        last_error = cudaSuccess;
+        finish_in_order(); /* its streams could no longer be told to wait for each other */
+    }
     has_failed = broken = false;
     failed_name = "";
     first_wait = nullptr;

@@ -124,6 +124,7 @@ void close_memory();
 struct work {
     std::string name;
     std::function<void()> run;
+    uint64_t issued = 0; /* its place among the work of all streams */
 };
 bool is_stream(cudaStream_t s);
 /* The reason why it takes no work, or cudaSuccess. */
@@ -139,6 +140,8 @@ std::string called(const char *name, std::initializer_list<int64_t> extents);
 void enqueue(cudaStream_t s, std::string name, std::function<void()> run);
 void finish(cudaStream_t s, uint64_t ticket);
 void finish_all();
+/* The same in the order in which the work was issued, whatever its streams wait for. */
+void finish_in_order();
 /* At random moments runs some work although the host does not wait. */
 void drift();
 bool capturing(cudaStream_t s);

@@ -92,6 +92,18 @@ void finish_all()
     bury_destroyed();
 }
 
+void finish_in_order()
+{
+    for (;;) {
+        CUstream_st *next = nullptr;
+        for (CUstream_st *s : streams)
+            if (!s->queue.empty() && (!next || s->queue.front().issued < next->queue.front().issued))
+                next = s;
+        if (!next) return bury_destroyed();
+        finish(next, next->finished + 1);
+    }
+}
+
 void drift()
 {
     if (running || speed == LATE) return;
@@ -142,7 +154,8 @@ void enqueue(cudaStream_t stream, std::string name, std::function<void()> run)
     } else if (s->blocking) {
         finish(&legacy[s->gpu], legacy[s->gpu].queued);
     }
-    s->queue.push_back({ std::move(name), std::move(run) });
+    static uint64_t issued;
+    s->queue.push_back({ std::move(name), std::move(run), ++issued });
     s->queued++;
     if (s->queue.size() > 4096) finish(s, s->finished + 2048);
 }
