@@ -53,15 +53,15 @@ static void words(void **state)
 {
     (void)state;
     double d;
-    static const char *const missing[] = { "",    "?",   "NA",   "na",   "N/A", "n/a",
-                                           "NaN", "nan", "-nan", "null", "NULL" };
+    static const char *const missing[] = { "",     "?",    "NA",   "na",   "N/A", "n/a", "NaN",    "nan",
+                                           "-nan", "null", "NULL", "None", "-",   ".",   "#DIV/0!" };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         d = 1;
         assert_int_equal(read(missing[i], &d), CT_NUMBER_MISSING);
         assert_true(isnan(d));
     }
-    static const char *const wrong[] = { "abc", "1x",   "x1",   "1e",   "1e+",  "e5",    ".",    "+",
-                                         "-",   "+-1",  "1 2",  "0x10", "1,5",  "1..",   "1.2.", "--1",
+    static const char *const wrong[] = { "abc", "1x",   "x1",   "1e",   "1e+",  "e5",    "..",   "+",
+                                         "--",  "+-1",  "1 2",  "0x10", "1,5",  "1..",   "1.2.", "--1",
                                          "in",  "infi", "nana", "1_0",  "1e5.", "NAN()", "+.e1" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (read(wrong[i], &d) != CT_NUMBER_NONE || !isnan(d))
