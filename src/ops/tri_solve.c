@@ -1,6 +1,6 @@
 /* tri_solve:  X with op(T) X = B, or X op(T) = B with CT_RIGHT; op(T) = T or Tᵀ
  *             T: (..., n, n) triangular, B: (..., n, m) or (..., m, n) -> X, as B
- * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                          [Giles 2008, §2.2.4]
+ * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                          [Giles 2008, §2.3.1]
  *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
  *             T̄ = op(T)‾, transposed with CT_TRANS, restricted to the triangle that is read,
  *             with CT_UNIT without the diagonal

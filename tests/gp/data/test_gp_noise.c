@@ -296,7 +296,8 @@ static void a_fit_finds_the_noise(void **state)
                                             .priors = how ? CT_PRIORS_WEAK : CT_PRIORS_NONE,
                                             .noise_levels = by_level ? levels : NULL };
             const ct_fit_options fit = { .objective = how == 1 ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD,
-                                         .precision = how == 2 ? CT_PRECISION_MIXED : CT_PRECISION_FULL };
+                                         .precision = how == 2 ? CT_PRECISION_MIXED : CT_PRECISION_FULL,
+                                         .restarts = CT_FIT_NO_RESTARTS };
             ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &options);
             assert_gp(gp, device);
             assert_ok(ct_gp_fit(gp, &fit), ct_message(device));

@@ -4,6 +4,8 @@
 
 #include "gp/fit/optimize.h"
 
+static const ct_fit_options once = { .restarts = CT_FIT_NO_RESTARTS };
+
 /* A fit to a draw from the prior with known parameters ends near them, and never at a worse objective. */
 static void recovers_known_parameters(void **state)
 {
@@ -286,7 +288,7 @@ static void a_limit_of_iterations_is_kept_and_told(void **state)
         }
     ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
     assert_int_equal(ct_gp_report(gp).end, CT_FIT_UNKNOWN);
-    assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+    assert_ok(ct_gp_fit(gp, &once), ct_message(device));
     assert_true(ct_fit_converged(ct_gp_report(gp).end));
     ct_gp_free(gp);
     gp_data_free(&s);
@@ -303,7 +305,7 @@ static void priors_pull(void **state)
     ct_param p = *ct_gp_param(gp, i);
     p.prior = (ct_prior){ CT_PRIOR_LOG_NORMAL, log(0.2), 0.001 };
     assert_ok(ct_gp_set_param(gp, i, &p), ct_message(device));
-    assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+    assert_ok(ct_gp_fit(gp, &once), ct_message(device));
     assert_close(gp_get(gp, "rbf.lengthscale[0]"), 0.2, 0.01, 0);
     assert_true(ct_gp_report(gp).objective < ct_gp_nlml_value(gp)); /* a narrow prior has a density above 1 */
     ct_gp_free(gp);
@@ -330,7 +332,7 @@ static void score_on_noise(ct_gp_priors priors, double *error, double *coverage)
         ct_gp *gp = ct_gp_new(Xn, yn, ct_kernel_parse("scale * rbf(ard) + scale * matern12(ard)"),
                               &(ct_gp_options){ .priors = priors });
         assert_gp(gp, device);
-        assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+        assert_ok(ct_gp_fit(gp, &once), ct_message(device));
         assert_ok(ct_gp_predict_noisy(gp, Xm, to_mean, to_variance), ct_message(device));
         assert_ok(ct_read(to_mean, mean, sizeof mean), ct_message(device));
         assert_ok(ct_read(to_variance, variance, sizeof variance), ct_message(device));
@@ -372,7 +374,7 @@ static void a_prior_on_the_noise_lowers_its_bound(void **state)
         ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse("scale * rbf"),
                               &(ct_gp_options){ .priors = k ? CT_PRIORS_WEAK : CT_PRIORS_NONE });
         assert_gp(gp, device);
-        assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+        assert_ok(ct_gp_fit(gp, &once), ct_message(device));
         double noise = gp_get(gp, "noise.variance") / variance;
         assert_true(noise < below[k]);
         assert_true(noise > above[k]);
@@ -396,7 +398,7 @@ static void duplicates_without_noise(void **state)
     ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .noise = CT_NOISE_NONE });
     assert_gp(gp, device);
     assert_int_equal(ct_gp_find(gp, "noise.variance"), -1);
-    assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+    assert_ok(ct_gp_fit(gp, &once), ct_message(device));
     assert_true(ct_gp_jitter(gp) > 0);
     ct_fit_report r = ct_gp_report(gp);
     assert_true(r.jitter > 0 && r.jittered > 0);
@@ -422,7 +424,7 @@ static void constant_columns_and_outputs(void **state)
     ct_tensor *X = tensor2(device, 4, 2, 0.0, 7, 1, 7, 2, 7, 3, 7), *y = tensor1(device, 4, 5.0, 5, 5, 5);
     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf(ard)"), NULL);
     assert_gp(gp, device);
-    assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+    assert_ok(ct_gp_fit(gp, &once), ct_message(device));
     ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(4)), *v = ct_empty(device, CT_F64, ct_shape1(4));
     assert_ok(ct_gp_predict(gp, X, m, v), ct_message(device));
     assert_elements(m, 1e-9, 0, 5, 5, 5, 5);
