@@ -86,7 +86,7 @@ static void f64_says_what_it_loses(void **unused)
                 problem p;
                 make_problem(&p, N, condition, 1e-2, sizes[b], CT_F64);
                 const double error = error_of(&p, CT_F64, how), large = fmax(1, sizes[b]);
-                const double limit = 1e-15 * pow(large * condition, 2) * large;
+                const double limit = 4e-15 * pow(large * condition, 2) * large;
                 if (isnan(error) ? limit < 1e-5 : !(error < fmin(0.01, 1e-14 + limit)))
                     fail_msg("%s, condition %g, B %g: %g", names[how], condition, sizes[b], error);
                 flagged += isnan(error);
