@@ -20,14 +20,20 @@
 #else
 #    define CT__INLINE static inline
 #endif
+/* A function of one operation. Coverage does not count it: the count would take most of the time. */
+#if defined(CT__ONE_COPY)
+#    define CT__OPERATION static inline __attribute__((always_inline, unused, no_profile_instrument_function))
+#else
+#    define CT__OPERATION CT__INLINE
+#endif
 
 /* For f64 and f32: a b + c; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, for a constant n. */
 #define CT__BASICS(T, f)                                                                        \
-    CT__INLINE T ct__mad##f(T a, T b, T c, bool fused)                                          \
+    CT__OPERATION T ct__mad##f(T a, T b, T c, bool fused)                                       \
     {                                                                                           \
         return fused ? __builtin_fma##f(a, b, c) : a * b + c;                                   \
     }                                                                                           \
-    CT__INLINE T ct__horner##f(const int n, const T *c, T x, bool fused)                        \
+    CT__OPERATION T ct__horner##f(const int n, const T *c, T x, bool fused)                     \
     {                                                                                           \
         T p = c[0];                                                                             \
         _Pragma("GCC unroll 16") for (int i = 1; i < n; i++) p = ct__mad##f(p, x, c[i], fused); \
@@ -36,14 +42,14 @@
 CT__BASICS(double, )
 CT__BASICS(float, f)
 
-CT__INLINE uint64_t ct__bits(double x)
+CT__OPERATION uint64_t ct__bits(double x)
 {
     uint64_t b;
     memcpy(&b, &x, sizeof b);
     return b;
 }
 
-CT__INLINE double ct__from_bits(uint64_t b)
+CT__OPERATION double ct__from_bits(uint64_t b)
 {
     double x;
     memcpy(&x, &b, sizeof x);
