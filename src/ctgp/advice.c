@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "names.h"
 #include "noise.h"
 #include "text.h"
 
@@ -15,10 +16,13 @@ enum { MOST_ROWS = 5000 };
 #define NEGLIGIBLE 0.1
 
 typedef struct adviser {
+    ctgp *c;
     FILE *to;
     ct_gp *gp;
     bool any;
 } adviser;
+
+static const char *label(const adviser *a, int64_t i) { return param_label(a->c, a->gp, i); }
 
 static void begin_line(adviser *a)
 {
@@ -50,13 +54,13 @@ static bool is_noise(const ct_param *p) { return !strncmp(p->name, "noise.", 6);
 
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
-/* The lengthscale at its upper bound by which a part of the kernel ignores a column; NULL if there is
- * none. */
-static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
+/* The name of the lengthscale at its upper bound by which a part of the kernel ignores a column; NULL if
+ * there is none. */
+static const char *unseen_by(const adviser *a, int64_t column)
 {
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        const ct_param *p = ct_gp_param(gp, i);
-        if (p->column == column && is_length(p) && ct_gp_at_bound(gp, i) > 0) return p;
+    for (int64_t i = 0; i < ct_gp_params(a->gp); i++) {
+        const ct_param *p = ct_gp_param(a->gp, i);
+        if (p->column == column && is_length(p) && ct_gp_at_bound(a->gp, i) > 0) return label(a, i);
     }
     return NULL;
 }
@@ -78,21 +82,20 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     const double all = density(a->gp);
     double sum, loss = 0;
     for (int64_t j = 0; j < d; j++) {
-        const ct_param *p = unseen_by(a->gp, j);
-        const char *column = ct_gp_input(a->gp, j)->name;
-        if (!p) continue;
+        const char *by = unseen_by(a, j), *column = ct_gp_input(a->gp, j)->name;
+        if (!by) continue;
         gone[count] = j;
         if (isnan(all)) {
             advise(a,
                    "%s is at its upper bound: this part of the kernel does not see %s; compare ctgp loo of "
                    "a fit with --drop %s",
-                   p->name, column, column);
+                   by, column, column);
         } else if (ct_gp_loo_ablation(a->gp, gone, count + 1, &sum)) {
             advise(a, "%s matters, although %s is at its upper bound: without it there is no covariance",
-                   column, p->name);
+                   column, by);
         } else if (all - sum > NEGLIGIBLE || count + 1 == d) {
             advise(a, "%s stays, although %s is at its upper bound: leave-one-out loses %.3g nats without it",
-                   column, p->name, all - sum);
+                   column, by, all - sum);
         } else {
             count++;
             loss = all - sum;
@@ -115,7 +118,7 @@ static double loss_without(ct_gp *gp, int64_t i)
 
 static void advise_on_term(adviser *a, int64_t i)
 {
-    const char *name = ct_gp_param(a->gp, i)->name;
+    const char *name = label(a, i);
     const double loss = loss_without(a->gp, i);
     if (isnan(loss))
         advise(a, "%s is at its lower bound: compare ctgp loo of a fit whose --kernel leaves this term out",
@@ -131,18 +134,17 @@ static void advise_on_term(adviser *a, int64_t i)
 
 /* -- bounds -- */
 
-static void advise_on_noise(adviser *a, const ct_param *p, int side)
+static void advise_on_noise(adviser *a, const ct_param *p, const char *name, int side)
 {
     const ct_gp_noise kind = ct_gp_get_options(a->gp).noise;
     if (strstr(p->name, "slope"))
-        advise(a, "%s is at its bound: the noise vanishes at one end of this input; --noise learned",
-               p->name);
+        advise(a, "%s is at its bound: the noise vanishes at one end of this input; --noise learned", name);
     else if (side > 0)
-        advise(a, "%s is at its upper bound: the inputs explain nothing; look for others", p->name);
+        advise(a, "%s is at its upper bound: the inputs explain nothing; look for others", name);
     else if (kind == CT_NOISE_GIVEN_PLUS)
         advise(a, "noise.variance is at its lower bound: the given noise suffices, without --noise learned");
     else if (kind != CT_NOISE_LEARNED)
-        advise(a, "%s is at its lower bound: the model passes through its rows%s", p->name,
+        advise(a, "%s is at its lower bound: the model passes through its rows%s", name,
                p->prior.kind ? "" : ", against which there is --priors weak");
     else
         advise(a,
@@ -152,11 +154,11 @@ static void advise_on_noise(adviser *a, const ct_param *p, int side)
 }
 
 /* The parameter rq#2.alpha is rq(alpha=...) in the kernel's text. */
-static void advise_on_other(adviser *a, const ct_param *p, int side)
+static void advise_on_other(adviser *a, const ct_param *p, const char *name, int side)
 {
     const char *dot = strchr(p->name, '.'), *own = dot ? dot + 1 : p->name;
     advise(a, "%s is at its %s bound: in --kernel %.*s(%s=VALUE) begins beyond it, and (%s=VALUE!) holds it",
-           p->name, side < 0 ? "lower" : "upper", (int)strcspn(p->name, "#."), p->name, own, own);
+           name, side < 0 ? "lower" : "upper", (int)strcspn(p->name, "#."), p->name, own, own);
 }
 
 /* Parameters that may end anywhere: W and κ of an index, and how much the levels of a category share. */
@@ -173,18 +175,19 @@ static void advise_on_bounds(adviser *a)
         const char *column = p->column >= 0 ? ct_gp_input(a->gp, p->column)->name : "its columns";
         if (!side) continue;
         if (is_noise(p))
-            advise_on_noise(a, p, side);
+            advise_on_noise(a, p, label(a, i), side);
         else if (may_end(p, side))
             continue;
         else if (is_length(p) && side < 0)
-            advise(a, "%s is at its lower bound: the target jumps along %s; that may be noise%s", p->name,
+            advise(a, "%s is at its lower bound: the target jumps along %s; that may be noise%s", label(a, i),
                    column, p->prior.kind ? "" : ", against which there is --priors weak");
         else if (is_length(p) && p->column < 0)
-            advise(a, "%s is at its upper bound: this part of the kernel does not see %s", p->name, column);
+            advise(a, "%s is at its upper bound: this part of the kernel does not see %s", label(a, i),
+                   column);
         else if (!is_length(p) && side < 0 && strstr(p->name, "variance"))
             advise_on_term(a, i);
         else if (!is_length(p))
-            advise_on_other(a, p, side);
+            advise_on_other(a, p, label(a, i), side);
     }
 }
 
@@ -232,7 +235,7 @@ static void advise_on_matrix(adviser *a, const ct_gp_numerics *q)
 
 void print_advice(writer *w, ct_gp *gp, const ct_gp_numerics *numerics)
 {
-    adviser a = { .to = w->to, .gp = gp };
+    adviser a = { .c = w->c, .to = w->to, .gp = gp };
     advise_on_matrix(&a, numerics);
     advise_on_bounds(&a);
     advise_on_columns(&a, take(w->c, ct_gp_dims(gp), sizeof(int64_t), "columns"));

@@ -166,20 +166,20 @@ static void drop_columns(ctgp *c, const settings *s, learned *t)
     const frame *f = &t->f;
     const picks asked = frame_pick(c, f, s->categorical);
     int64_t kept = 0, constants = 0, *cols = t->cols;
-    char list[400] = "";
+    name_choice constant_ones = { 0 };
     for (int64_t j = 0; j < t->d; j++) {
         const char *name = ct_table_name(f->table, cols[j]);
         const bool keep = s->features || frame_has_name(f, asked.cols, asked.n, name);
         const bool constant = !keep && is_constant(f, cols[j]);
         const char *why = keep || constant ? NULL : says_nothing(c, f, cols[j]);
-        if (constant) constants++, add_name(list, sizeof list, name);
+        if (constant) constants++, add_name(&constant_ones, name);
         if (why) note("%s: column '%s' %s", f->path, name, why);
         if (!constant && !why) cols[kept++] = cols[j];
     }
     t->d = kept;
     if (constants)
         note("%s: left out, the same value in every row: %lld column%s, %s", f->path, (long long)constants,
-             constants == 1 ? "" : "s", list);
+             constants == 1 ? "" : "s", constant_ones.list);
     if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
 }
 

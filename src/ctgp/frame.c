@@ -37,11 +37,11 @@ int64_t frame_column(ctgp *c, const frame *f, const char *name)
 {
     int64_t found = ct_table_find(f->table, name);
     if (found >= 0) return found;
-    char list[512] = "";
+    name_choice all = { .asked = name };
     int64_t n = ct_table_cols(f->table);
-    for (int64_t j = 0; j < n; j++) add_name(list, sizeof list, ct_table_name(f->table, j));
-    fail(c, CODE_DATA, "%s has no column '%s'; it has %s%s", f->path, name, list,
-         n == 1 ? " alone: --separator says what stands between columns" : "");
+    for (int64_t j = 0; j < n; j++) add_name(&all, ct_table_name(f->table, j));
+    fail(c, CODE_DATA, "%s has no column '%s'; it has %s%s", f->path, name, all.list,
+         n == 1 ? " alone: --separator says what stands between columns" : all.guess);
 }
 
 _Noreturn void fail_cell(ctgp *c, const frame *f, int64_t row, int64_t col, const char *why)

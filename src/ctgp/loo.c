@@ -21,8 +21,8 @@ static void take_row(left_out *l, int64_t i, ct_transform t, double m, double s2
     const double sigmas = sqrt(fmax(0, 2 * (slope - density) - log(2 * acos(-1) * s2)));
     ct_transform_moments(t, m, s2, &l->mean[i], &l->std[i]);
     l->std[i] = sqrt(l->std[i]);
-    l->loss[i] =
-        (row_loss){ t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density, sigmas };
+    l->loss[i] = (row_loss){ y, t.kind ? (y - l->mean[i]) * (y - l->mean[i]) : sigmas * sigmas * s2, -density,
+                             sigmas };
 }
 
 ct_status left_out_read(ctgp *c, left_out *l, ct_gp *gp, const int64_t *fold)
@@ -91,7 +91,9 @@ static void write_loo(writer *w, const left_out *l, const char *target, int64_t 
     WRITE(w, field_begin(NULL, '{', NULL), target ? field_word("target", "%s: ", target) : (field){ 0 },
           field_number("n", "n=%.0f", (double)s.n),
           folds ? field_number("folds", " folds=%.0f", (double)folds) : (field){ 0 },
-          field_number("rmse", " rmse=%.6g", s.rmse), field_number("nlpd", " nlpd=%.6g", s.nlpd),
+          field_number("rmse", " rmse=%.6g", s.rmse),
+          field_number("r2", isfinite(s.r2) ? " r2=%.4g" : NULL, s.r2),
+          field_number("nlpd", " nlpd=%.6g", s.nlpd),
           field_number("coverage95", " coverage95=%.4g", s.coverage95),
           field_flag("optimised_on", " (optimised on: new rows do worse)", optimised), field_end('}', "\n"));
 }
@@ -145,9 +147,11 @@ void run_loo(ctgp *c, int argc, char **argv)
         .summary = "Leave-one-out: predicts every row of the model from all others, and scores that.",
         .details =
             "With --folds or --by each row is predicted from the rows of all other folds.\n"
-            "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=...\n"
-            "is printed, on standard error with --out -. Rows of the training file that had a missing value\n"
-            "are not in the model. With TRAIN.csv, the table that the model learned, --out has the column\n"
+            "The parameters are those of the fit to all rows. A line n=... rmse=... r2=... nlpd=...\n"
+            "coverage95=... is printed, on standard error with --out -. Rows of the training file that had "
+            "a\n"
+            "missing value are not in the model. With TRAIN.csv, the table that the model learned, --out has "
+            "the column\n"
             "line, the line of each row there.\n"
             "After fit --objective loo the line ends in \"optimised on\": this score chose the parameters, "
             "and\n"

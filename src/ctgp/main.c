@@ -52,6 +52,13 @@ static const entry *find(const char *name)
     return NULL;
 }
 
+_Noreturn static void no_command(ctgp *c, const char *name)
+{
+    name_choice all = { .asked = name };
+    for (int i = 0; i < N_ENTRIES; i++) add_name(&all, entries[i].name);
+    fail(c, CODE_USAGE, "there is no command '%s'; there are %s%s", name, all.list, all.guess);
+}
+
 static void dispatch(ctgp *c, int argc, char **argv)
 {
     const char *name = argc < 2 ? "help" : argv[1];
@@ -66,9 +73,7 @@ static void dispatch(ctgp *c, int argc, char **argv)
     else if (help && !strcmp(name, "kernels"))
         print_kernels();
     else if (!e)
-        fail(c, CODE_USAGE,
-             "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
-             name);
+        no_command(c, name);
     if (!help && e) many_begin(c, e->together);
     if (e) e->run(c, help ? 2 : argc - 1, help ? for_help : argv + 1);
     if (argc < 2) stop(c, CODE_USAGE);

@@ -20,14 +20,15 @@ FILE *many_voice(void) { return voice ? voice : stderr; }
 
 static void print_silent(void *context, const int *silent, int count)
 {
-    char list[256] = "", number[16];
+    char number[16];
+    name_choice all = { 0 };
     (void)context;
     for (int i = 0; i < count; i++) {
         snprintf(number, sizeof number, "%d", silent[i]);
-        add_name(list, sizeof list, number);
+        add_name(&all, number);
     }
     fprintf(voice, "ctgp: process%s %s of %d: silent for %d s, stopped or still at work; the others wait\n",
-            count > 1 ? "es" : "", list, ct_comm_size(processes), PATIENCE);
+            count > 1 ? "es" : "", all.list, ct_comm_size(processes), PATIENCE);
     fflush(voice);
 }
 

@@ -1,6 +1,9 @@
 /* Words for what the library counts. */
 #include "names.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "context.h"
 
 const char *kernel_text(ctgp *c, const ct_gp *gp)
@@ -9,6 +12,15 @@ const char *kernel_text(ctgp *c, const ct_gp *gp)
     char *text = take(c, (int64_t)size, 1, "letters");
     ct_kernel_print(ct_gp_kernel(gp), false, text, size);
     return text;
+}
+
+const char *param_label(ctgp *c, const ct_gp *gp, int64_t i)
+{
+    const char *name = ct_gp_param(gp, i)->name, *of = strstr(name, "lengthscale[");
+    if (!of) of = strstr(name, "slope[");
+    if (!of) return name;
+    of = strchr(of, '[') + 1;
+    return text_of(c, "%.*s%s]", (int)(of - name), name, ct_gp_input(gp, strtol(of, NULL, 10))->name);
 }
 
 const char *kind_name(ct_column_kind kind)

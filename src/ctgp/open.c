@@ -9,22 +9,18 @@
 #include "signals.h"
 #include "text.h"
 
-_Noreturn static void no_output(ctgp *c, const model_file *m, const char *has)
-{
-    fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", m->path, c->output, has);
-}
-
 /* Takes the models of all outputs, or that of `output`. */
 static void choose_outputs(ctgp *c, model_file *m, bool one)
 {
     const char *output = c->output;
-    char names[512] = "";
+    name_choice names = { .asked = output };
     const int64_t all = ct_outputs_count(m->outputs),
                   chosen = output ? ct_outputs_find(m->outputs, output) : 0;
-    for (int64_t j = 0; j < all; j++) add_name(names, sizeof names, ct_outputs_name(m->outputs, j));
-    if (chosen < 0) no_output(c, m, names);
+    for (int64_t j = 0; j < all; j++) add_name(&names, ct_outputs_name(m->outputs, j));
+    if (chosen < 0)
+        fail(c, CODE_USAGE, "%s has no output '%s'; it has %s%s", m->path, output, names.list, names.guess);
     if (one && !output && all > 1)
-        fail(c, CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names);
+        fail(c, CODE_USAGE, "%s has several outputs, %s: --output NAME says which", m->path, names.list);
     m->several = all > 1;
     m->joint = ct_outputs_kind_of(m->outputs) == CT_OUTPUTS_COREGIONALISED;
     m->n = output || one ? 1 : all;
@@ -52,7 +48,8 @@ static void open_single(ctgp *c, model_file *m)
     m->gp = take(c, 1, sizeof *m->gp, "outputs");
     m->gp[0] = own_gp(c, gp);
     m->factor = ct_gp_has_factor(gp);
-    if (c->output && strcmp(c->output, ct_gp_output(gp)->name) != 0) no_output(c, m, ct_gp_output(gp)->name);
+    if (c->output && strcmp(c->output, ct_gp_output(gp)->name) != 0)
+        fail(c, CODE_USAGE, "%s has no output '%s'; it has %s", m->path, c->output, ct_gp_output(gp)->name);
 }
 
 model_file model_open(ctgp *c, const char *path, bool one)

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "dialect.h"
 #include "failure.h"
+#include "text.h"
 
 /* -- the options of a command, its own and those that several have -- */
 
@@ -141,10 +142,14 @@ static void store(ctgp *c, const option *o, const char *given)
 /* The option that a word names, up to '='. */
 static int find_option(ctgp *c, const line *l, const char *word)
 {
-    const size_t length = strcspn(word, "=");
-    for (int i = 0; i < l->n; i++)
-        if (strlen(l->option[i].name) == length && !strncmp(l->option[i].name, word, length)) return i;
-    fail(c, CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, l->of->name, l->of->name);
+    const char *name = text_of(c, "%.*s", (int)strcspn(word, "="), word);
+    name_choice all = { .asked = name };
+    for (int i = 0; i < l->n; i++) {
+        if (!strcmp(l->option[i].name, name)) return i;
+        add_name(&all, l->option[i].name);
+    }
+    fail(c, CODE_USAGE, "'%s' is no option of %s%s%s 'ctgp help %s' lists them", word, l->of->name, all.guess,
+         *all.guess ? "" : ";", l->of->name);
 }
 
 /* Reads an option, whose value may be the next word; returns how many words it takes. */

@@ -20,7 +20,7 @@ void write_parameters(writer *w, const ct_gp *gp, bool priors)
         const ct_param *p = ct_gp_param(gp, i);
         const char *prior =
             text_of(w->c, "prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
-        WRITE(w, field_label(p->name),
+        WRITE(w, field_label(param_label(w->c, gp, i)),
               field_shown(p->name, priors ? "%-12s" : "%s", p->value, value_text(w->c, gp, p)),
               field_text("  %s", p->fixed                  ? "(fixed)"
                                  : priors && p->prior.kind ? prior

@@ -174,7 +174,8 @@ void run_predict(ctgp *c, int argc, char **argv)
         .details =
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
             "DATA.csv may be a pipe, or - for standard input. If the target's column is there, a line\n"
-            "n=... rmse=... mae=... nlpd=... coverage95=... is printed as well: on standard output with\n"
+            "n=... rmse=... r2=... mae=... nlpd=... coverage95=... is printed as well: on standard output "
+            "with\n"
             "--out FILE.csv, else on standard error. After fit --transform there is a column median, too.\n"
             "If a model has several outputs, each column and line begins with the output's name: y1_mean, "
             "...",

@@ -19,7 +19,8 @@ static row_loss loss_of(const prediction *p, int64_t i, double least)
     prediction_moments(p, i, &mean, NULL);
     const double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(of_y) + DBL_MIN);
     const double error = y - mean, z = (of_y - p->mean[i]) / std;
-    return (row_loss){ .square = error * error,
+    return (row_loss){ .y = y,
+                       .square = error * error,
                        .nlpd = 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z -
                                ct_transform_log_slope(p->transform, y),
                        .sigmas = fabs(z) };
@@ -48,8 +49,9 @@ score score_of(const row_loss *l, int64_t rows)
         s.nlpd += l[i].nlpd;
         s.coverage95 += l[i].sigmas <= Z95;
     }
-    const double n = (double)s.n;
-    return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
+    const double n = (double)s.n, variance = moments_of(&l->y, rows, sizeof *l / sizeof l->y).variance;
+    return (score){ s.n,       sqrt(s.rmse / n), 1 - s.rmse / (n * variance),
+                    s.mae / n, s.nlpd / n,       s.coverage95 / n };
 }
 
 score prediction_score(ctgp *c, const prediction *p)
@@ -60,6 +62,7 @@ score prediction_score(ctgp *c, const prediction *p)
 void write_score(writer *w, score s)
 {
     WRITE(w, field_number("n", "n=%.0f", (double)s.n), field_number("rmse", " rmse=%.6g", s.rmse),
+          field_number("r2", isfinite(s.r2) ? " r2=%.4g" : NULL, s.r2),
           field_number("mae", " mae=%.6g", s.mae), field_number("nlpd", " nlpd=%.6g", s.nlpd),
           field_number("coverage95", " coverage95=%.4g", s.coverage95), field_text("\n", ""));
 }

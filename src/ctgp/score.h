@@ -8,18 +8,19 @@
 #include "model.h"
 #include "result.h"
 
-/* Of a row: squared error, minus the log density, and how many standard deviations lie between, as z. NaN
- * where the target has no value. */
+/* Of a row: the target, squared error, minus the log density, and how many standard deviations lie between,
+ * as z. NaN where the target has no value. */
 typedef struct row_loss {
-    double square, nlpd, sigmas;
+    double y, square, nlpd, sigmas;
 } row_loss;
 
-static const row_loss no_loss = { NAN, NAN, NAN };
+static const row_loss no_loss = { NAN, NAN, NAN, NAN };
 
 /* Over the rows with a target. */
 typedef struct score {
     int64_t n;
-    double rmse, mae, nlpd, coverage95; /* the share of z within 1.96 standard deviations */
+    double rmse, r2;              /* 1 - sum of squared errors / that of the rows' own mean */
+    double mae, nlpd, coverage95; /* the share of z within 1.96 standard deviations */
 } score;
 
 score score_of(const row_loss *l, int64_t rows);

@@ -18,9 +18,9 @@ enum { PERIOD_RESTARTS = 4 };
 
 _Noreturn static void no_feature(ctgp *c, const char *name, const ct_column *inputs, int64_t d)
 {
-    char list[1024] = "";
-    for (int64_t j = 0; j < d; j++) add_name(list, sizeof list, inputs[j].name);
-    fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s", name, list);
+    name_choice all = { .asked = name };
+    for (int64_t j = 0; j < d; j++) add_name(&all, inputs[j].name);
+    fail(c, CODE_USAGE, "--season: '%s' is no feature; there are %s%s", name, all.list, all.guess);
 }
 
 void season_settings(ctgp *c, const char *name, const ct_column *inputs, int64_t d, ct_gp_choose_options *how)

@@ -80,10 +80,20 @@ void note(const char *format, ...)
     fputc('\n', stderr);
 }
 
-void add_name(char *list, size_t size, const char *name)
+static void guess(name_choice *to, const char *name)
+{
+    const int distance = ct_name_distance(to->asked, name);
+    if (!ct_name_is_near(to->asked, distance) || (*to->guess && distance >= to->distance)) return;
+    to->distance = distance;
+    snprintf(to->guess, sizeof to->guess, ": did you mean '%s'?", name);
+}
+
+void add_name(name_choice *to, const char *name)
 {
     static const char rest[] = ", ...";
-    const size_t used = strlen(list), room = size - sizeof rest;
+    char *list = to->list;
+    const size_t size = sizeof to->list, used = strlen(list), room = size - sizeof rest;
+    if (to->asked) guess(to, name);
     const bool cut = used >= sizeof rest && !strcmp(list + used + 1 - sizeof rest, rest);
     if (used + strlen(name) + 2 <= room)
         snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);

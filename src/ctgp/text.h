@@ -20,7 +20,14 @@ void put_character(FILE *to, uint32_t c);
 /* Whether it acts on a terminal, or no XML may hold it. */
 bool is_control(uint32_t c);
 
-/* Adds a name to a list for a message, "a, b, c", which ends in "..." where it is full. */
-void add_name(char *list, size_t size, const char *name);
+/* The names that a message lists, and which of them is likely meant by one that is not there. */
+typedef struct name_choice {
+    const char *asked; /* or NULL */
+    char list[512];    /* "a, b, c", which ends in "..." where it is full */
+    char guess[80];    /* ": did you mean 'b'?", or nothing */
+    int distance;
+} name_choice;
+
+void add_name(name_choice *to, const char *name);
 
 #endif

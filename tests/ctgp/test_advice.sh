@@ -47,7 +47,7 @@ advises 'a level without noise' \
 that 'and no other' sh -c '! grep -q "variance.u. is at" info'
 advises 'with priors' 'noise\.variance\[v\] is .*: the model passes through its rows' \
     half "${a[@]}" --kernel 'scale * rbf' --noise-by level --priors weak --lower 'noise.variance[v]=0.5'
-advises 'a noise that falls' 'noise\.slope\[0\] is at its bound: .* vanishes .*; --noise learned' \
+advises 'a noise that falls' 'noise\.slope\[a\] is at its bound: .* vanishes .*; --noise learned' \
     half "${a[@]}" --kernel 'scale * rbf' --noise inputs --upper 'noise.slope*=0.01'
 
 # -- the kernel's parameters ---------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ advises 'one' '--drop b: leave-one-out loses [0-9.e-]+ nats without it' \
 that 'is dropped' sh -c '"$1" fit t.csv --target wave --features a,b --drop b --quiet --model d.ctgp &&
     "$1" info d.ctgp | grep -qx "features     a"' - "$ctgp"
 advises 'a column that matters at its bound' \
-    'a stays, although rbf\.lengthscale\[0\] is at its upper bound: leave-one-out loses .* nats without it' \
+    'a stays, although rbf\.lengthscale\[a\] is at its upper bound: leave-one-out loses .* nats without it' \
     line --features a,b --kernel 'scale * rbf(ard)' --upper 'rbf.lengthscale*=0.2'
 printf 'x,y\n-1,1\n1,3\n' >pair.csv
 table=pair.csv advises 'a column without which there is no covariance' \

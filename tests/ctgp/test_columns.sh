@@ -142,7 +142,7 @@ PYTHON
 ok 'dates are times' '^n=40 features=1 ' "${fit[@]}" dates.csv
 ok 'info says so' '^  when +time' "$ctgp" info dates.ctgp
 ok 'from when to when' 'when +time, 2024-02-20 to 2024-03-30$' "$ctgp" info dates.ctgp
-ok 'and a lengthscale in days' 'lengthscale\[0\] +[0-9.e+]+ days' "$ctgp" info dates.ctgp
+ok 'and a lengthscale in days' 'lengthscale\[when\] +[0-9.e+]+ days' "$ctgp" info dates.ctgp
 ok 'so does its JSON' '{"name": "when", "kind": "time", "first": "2024-02-20", "last": "2024-03-30"}' \
     "$ctgp" info --json dates.ctgp
 ok 'the same as days in numbers' '^n=40 ' "${fit[@]}" days.csv

@@ -62,10 +62,10 @@ that 'there is none in good data' sh -c '! "$1" info train.ctgp | grep -q outlie
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
 that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out"))
 assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5'
-score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+score='^n=20 rmse=[0-9.e-]+ r2=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
-that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
+that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $12 > 0.6) }' score
 # The sum of squares of the leave-one-out residuals (y - mean) / std is the rows less the parameters, to six
 # digits.
 squares() {
@@ -106,8 +106,8 @@ that 'the same seed draws the same rows' sh -c 'test -s chosen.1 && cmp chosen.1
 that 'another seed draws others' sh -c '! cmp -s chosen.1 chosen.2'
 ok 'fit without noise' 'n=40' "$ctgp" fit curve.csv --target y --model exact.ctgp --noise none
 ok 'rows that are known exactly have a score' \
-    '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=1$' "$ctgp" predict exact.ctgp curve.csv \
-    --out exact.csv
+    '^n=40 rmse=[0-9.e-]+ r2=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=1$' \
+    "$ctgp" predict exact.ctgp curve.csv --out exact.csv
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
 that 'a row for each row' test "$(wc -l <predicted.csv)" -eq 21
 ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --out again.csv
@@ -203,9 +203,9 @@ that 'a row for each row, still' test "$(wc -l <again.csv)" -eq 21
 
 # -- leave-one-out, draws, more rows -------------------------------------------------------------------------
 
-score='^n=40 rmse=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+score='^n=40 rmse=[0-9.e-]+ r2=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'loo scores' "$score" "$ctgp" loo train.ctgp
-that 'as well as it should' awk -F'[= ]' '{ exit !($4 < 0.3 && $8 > 0.6) }' out
+that 'as well as it should' awk -F'[= ]' '{ exit !($4 < 0.3 && $10 > 0.6) }' out
 ok 'loo --out' "$score" "$ctgp" loo train.ctgp --out left.csv
 that 'its columns' grep -qx 'mean,std,log_density' left.csv
 that 'a row for each row of the model' test "$(wc -l <left.csv)" -eq 41

@@ -12,7 +12,7 @@ ok 'fit' '^n=60 ' "${fit[@]}" train.csv --features a,b
 
 # -- cross-validation ----------------------------------------------------------------------------------------
 
-score='rmse=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+score='rmse=[0-9.e-]+ r2=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'of ten parts' "^n=60 folds=10 $score" "$ctgp" loo train.ctgp --folds 10 --out ten.csv
 that 'a row for each' test "$(wc -l <ten.csv)" -eq 61
 ok 'the same seed' . "$ctgp" loo train.ctgp --folds 10 --seed 0 --out again.csv
@@ -53,7 +53,7 @@ bad 'output over the table' 1 'is the file of TRAIN.csv' "$ctgp" loo train.ctgp 
 
 # -- rows that are held back ---------------------------------------------------------------------------------
 
-held='rows held back +n=15 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+held='rows held back +n=15 rmse=[0-9.e-]+ r2=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'a share of the rows' "$held" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 --model part.ctgp
 that 'is noted' grep -qx 'ctgp: 15 of 60 rows are held back, drawn; the model learns the other 45' err
 that 'with the result of the others' grep -q '^n=45 ' out
@@ -235,9 +235,11 @@ ok 'fit without bounds' . "${own[@]}"
 that 'is elsewhere' between noise.variance 0 0.1 'rbf.lengthscale[0]' 0.5 9 'rbf.lengthscale[1]' 0.5 9
 ok 'fit with bounds' . "${own[@]}" --lower 'noise.variance=0.25' --upper 'noise.variance=0.3, rbf.length*=0.4'
 that 'is within' between noise.variance 0.25 0.3 'rbf.lengthscale[0]' 0 0.4 'rbf.lengthscale[1]' 0 0.4
+ok 'by the name of its column' . "${own[@]}" --lower 'rbf.lengthscale[b]=11'
+that 'alone' between 'rbf.lengthscale[0]' 0.5 9 'rbf.lengthscale[1]' 11 9999
 ok 'of the mean' . "${own[@]}" --lower mean.constant=2 --upper mean.constant=2.5
 that 'too' between mean.constant 2 2.5
-bad 'no such parameter' 1 "no parameter 'alpha'; it has scale.variance, rbf.lengthscale\[0\], " "${own[@]}" \
+bad 'no such parameter' 1 "no parameter 'alpha'; it has scale.variance, rbf.lengthscale\[a\], " "${own[@]}" \
     --lower alpha=1
 bad 'no number' 1 "'scale.variance=x' is not NAME=VALUE" "${own[@]}" --upper scale.variance=x
 bad 'no room' 1 'noise.variance would have to be at least 2 and at most 1' "${own[@]}" \

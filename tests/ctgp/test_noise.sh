@@ -140,10 +140,10 @@ fi
 awk 'BEGIN { srand(6); print "x,y"; for (i = 0; i < 80; i++)
     printf "%d,%.6f\n", i % 2, (i % 2 ? 5 : 0.5) * (i % 4 < 2 ? 1 : -1) * (1 + rand()) }' >inputs.csv
 means=$(awk -F, 'NR > 1 { s[$1] += $2 * $2; n[$1]++ } END { print s[0] / n[0], s[1] / n[1] }' inputs.csv)
-says 'a noise that changes' 'noise.slope\[0\]' "$ctgp" fit inputs.csv "${far[@]}" --noise inputs \
+says 'a noise that changes' 'noise.slope\[x\]' "$ctgp" fit inputs.csv "${far[@]}" --noise inputs \
     --kernel 'scale(1e-9!) * rbf(lengthscale=1!)' --model inputs.ctgp
 near 'its level at 0' "$(parameter inputs.ctgp noise.log_variance)" "log(${means% *})" 1e-4
-near 'its slope' "$(parameter inputs.ctgp 'noise.slope[0]')" "log(${means#* }) - log(${means% *})" 1e-4
+near 'its slope' "$(parameter inputs.ctgp 'noise.slope[x]')" "log(${means#* }) - log(${means% *})" 1e-4
 says 'info says what it is' 'noise +learned, a function of the inputs$' "$ctgp" info inputs.ctgp
 says 'predictions with it' 'n=80 ' "$ctgp" predict inputs.ctgp inputs.csv --out inputs.out
 near 'at 0' "$(std inputs.out 1)" "sqrt(${means% *})" 1e-4

@@ -31,6 +31,17 @@ bad 'bounds without a kernel' 1 'upper needs --kernel' \
 bad 'a bound that is no number' 1 'noise\.variance=much' \
     "${fit[@]}" t.csv --target y --features a --lower noise.variance=much
 
+# What was likely meant.
+bad 'a misspelt command' 1 "plot: did you mean 'predict'[?]$" "$ctgp" perdict m.ctgp t.csv
+bad 'a misspelt option' 1 "no option of fit: did you mean '--target'[?] 'ctgp help fit'" \
+    "${fit[@]}" t.csv --traget y
+bad 'a misspelt column' 2 "z: did you mean 'level'[?]$" "${fit[@]}" t.csv --target y --features a,Levle
+LINES_ALLOWED=4 bad 'a misspelt profile' 1 'scale: did you mean matern32[?]$' \
+    "$ctgp" fit t.csv --target y --kernel matren32
+bad 'a misspelt parameter' 1 "mean.constant: did you mean 'noise.variance'[?]$" \
+    "${fit[@]}" t.csv --target y --features a --lower noise.varience=1
+bad 'a name like none' 2 "it has a, b, sd, level, y, z$" "${fit[@]}" t.csv --target temperature
+
 # -- names ---------------------------------------------------------------------------------------------------
 
 mkdir sub && cp t.csv sub/two.parts.csv && cp t.csv .hidden && cp t.csv plain

@@ -18,4 +18,11 @@ typedef struct ct_column {
     ct_time_form form; /* of a time: how a table writes it */
 } ct_column;
 
+/* The fewest letters that are inserted, left out, changed or swapped with the next to make one name of the
+ * other, in any case [Damerau 1964]. INT_MAX for a name of more than 48 bytes. No argument may be NULL. */
+CT_API int ct_name_distance(const char *a, const char *b);
+/* Whether a name at this distance is likely the one that was meant: at most every third letter of `asked` is
+ * wrong. */
+CT_API bool ct_name_is_near(const char *asked, int distance);
+
 #endif

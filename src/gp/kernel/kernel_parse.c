@@ -1,4 +1,5 @@
 /* Kernels from text: recursive descent over the grammar of kernel.h. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,10 +213,15 @@ static kernel_node *insert(ct__scan *p, int at, ct_cov_code code, const char *pl
 
 static void unknown_kernel(ct__scan *p, const char *place, const char *word)
 {
-    char known[160];
+    char known[200];
     ct__text t = { known, sizeof known, 0 };
-    for (int code = 0; code <= CT_COV_SCALE; code++)
+    int nearest = 0, least = INT_MAX;
+    for (int code = 0; code <= CT_COV_SCALE; code++) {
+        const int distance = ct_name_distance(word, ct__kernel_kinds[code].text);
+        if (distance < least) nearest = code, least = distance;
         ct__text_add(&t, "%s%s", code ? ", " : "", ct__kernel_kinds[code].text);
+    }
+    if (ct_name_is_near(word, least)) ct__text_add(&t, ": did you mean %s?", ct__kernel_kinds[nearest].text);
     if (*word)
         ct__scan_fail(p, CT_EFORMAT, place, "no kernel \"%s\"; there are %s", word, known);
     else

@@ -62,6 +62,7 @@ static void errors_have_a_caret(void **state)
     (void)state;
     check_error("", "ends", 0);
     check_error("rbf + foo", "no kernel \"foo\"", 6);
+    check_error("rbf + martern52", "scale: did you mean matern52?", 6);
     check_error("rbf +", "ends", 5);
     check_error("rbf rbf", "expected \"+\"", 4);
     check_error("(rbf", "expected \")\"", 4);
