@@ -54,7 +54,7 @@ static void append(ctgp *c, const model_file *m, const char *path, const char *o
     source_close(c, t);
     check(c, ct_outputs_append(m->outputs, r.X, r.Y, r.noise));
     save_outputs(c, m->outputs, out, &saving);
-    frame_print_missing(&r.data, "%lld of %lld rows are left out: a value is missing");
+    frame_print_missing(c, &r.data, NULL, 0, "%lld of %lld rows are left out, a value is missing: %s%s");
     say(stdout, "n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
         (long long)r.data.n_rows, ct_outputs_nlml(m->outputs), out);
 }

@@ -36,9 +36,10 @@ static void check_values(ctgp *c, const frame *f, int64_t col, bool target)
 /* Chooses the rows with a value in all columns; with `missing` one of the targets is enough. */
 static void complete(ctgp *c, learned *t, int64_t targets, bool missing)
 {
-    frame_complete(c, &t->f, t->cols, t->d);
-    if (t->noise >= 0) frame_keep(c, &t->f, &t->noise, 1, 1);
+    frame_complete(c, &t->f, NULL, 0);
     frame_keep(c, &t->f, t->targets, targets, missing ? 1 : targets);
+    if (t->noise >= 0) frame_keep(c, &t->f, &t->noise, 1, 1);
+    frame_keep(c, &t->f, t->cols, t->d, t->d);
 }
 
 /* Refuses a feature without any value. */
@@ -59,7 +60,7 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     const int64_t d = t->d, *cols = t->cols, *of = t->targets;
     check_features(c, t);
     complete(c, t, targets, missing);
-    frame_print_missing(f, "%lld of %lld rows are left out: a value is missing");
+    frame_print_missing(c, f, cols, d, "%lld of %lld rows are left out, a value is missing: %s%s");
     check_target(c, f, of[0], s->gp.transform);
     const int64_t all = f->n_rows;
     fit_hold_rows(c, s, f, h);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns.h"
 #include "context.h"
 #include "dialect.h"
 #include "failure.h"
@@ -60,12 +61,14 @@ bool frame_has_name(const frame *f, const int64_t *cols, int64_t n, const char *
 /* How many of the columns have a value in a row. */
 static int64_t count_values(ctgp *c, const frame *f, int64_t row, const int64_t *cols, int64_t n)
 {
-    int64_t count = 0;
+    int64_t count = 0, lacks = -1;
     for (int64_t j = 0; j < n; j++) {
         const double value = ct_table_at(f->table, row, cols[j]);
         if (isinf(value)) fail_cell(c, f, row, cols[j], "the value is infinite");
         count += !isnan(value);
+        if (isnan(value)) f->missing[lacks = cols[j]].rows++;
     }
+    if (count == n - 1) f->missing[lacks].alone++;
     return count;
 }
 
@@ -73,6 +76,7 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n)
 {
     const int64_t all = ct_table_rows(f->table);
     if (!f->rows) f->rows = take(c, all, sizeof *f->rows, "rows");
+    f->missing = take(c, ct_table_cols(f->table), sizeof *f->missing, "columns");
     f->n_rows = 0;
     for (int64_t i = 0; i < all; i++)
         if (count_values(c, f, i, cols, n) == n) f->rows[f->n_rows++] = i;
@@ -87,10 +91,23 @@ void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least
     f->n_rows = kept;
 }
 
-void frame_print_missing(const frame *f, const char *text)
+void frame_print_missing(ctgp *c, const frame *f, const int64_t *cols, int64_t n, const char *text)
 {
-    const long long all = ct_table_rows(f->table);
-    if (f->n_rows < all) note(text, all - f->n_rows, all);
+    const int64_t all = ct_table_rows(f->table), lost = all - f->n_rows;
+    int64_t most = 0;
+    const char *remedy = "";
+    name_choice columns = { 0 };
+    for (int64_t j = 0; j < ct_table_cols(f->table) && lost; j++)
+        if (f->missing[j].rows)
+            add_name(&columns,
+                     text_of(c, "%s in %lld", ct_table_name(f->table, j), (long long)f->missing[j].rows));
+    for (int64_t j = 0; j < n && lost; j++) {
+        const int64_t alone = f->missing[cols[j]].alone;
+        if (alone > most && 10 * alone >= all)
+            remedy = text_of(c, "; --drop %s keeps %lld of them",
+                             option_name(c, ct_table_name(f->table, cols[j])), (long long)(most = alone));
+    }
+    if (lost) note(text, (long long)lost, (long long)all, columns.list, remedy);
 }
 
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n)

@@ -5,10 +5,16 @@
 #include "ctgp.h"
 #include "source.h"
 
+/* How many rows a column's missing values cost, and how many of these lack no other value. */
+typedef struct cost {
+    int64_t rows, alone;
+} cost;
+
 typedef struct frame {
     const char *path;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
+    cost *missing;         /* of each column of the table, in the choice of the rows */
     const int64_t *cols;   /* of a model: see frame_model */
 } frame;
 
@@ -28,8 +34,10 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
 /* Keeps those of the chosen rows that have a value in `least` of `cols`, or more. CODE_DATA where one is
  * infinite. */
 void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least);
-/* If rows are not chosen, prints `text` on standard error with their number and that of all rows. */
-void frame_print_missing(const frame *f, const char *text);
+/* If rows are not chosen, prints `text` on standard error with their number and that of all rows, and the
+ * columns whose values are missing; and where one of `cols` [n] costs a tenth of the rows alone, how to drop
+ * it. */
+void frame_print_missing(ctgp *c, const frame *f, const int64_t *cols, int64_t n, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
 ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);

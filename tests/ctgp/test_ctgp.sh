@@ -195,7 +195,10 @@ ok 'a score that was not optimised' 'coverage95=[0-9.]+$' "$ctgp" loo wide.ctgp
 
 sed '3s/^[^,]*/NA/; 5s/[^,]*$//' train.csv >holes.csv
 ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv
-that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out: a value is missing' err
+that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out, a value is missing: a in 1, y in 1' err
+sed '3,8s/^[^,]*/NA/; 4s/[^,]*$//' train.csv >holes.csv
+ok 'many of one column' '^n=34 ' "${fit[@]}" holes.csv
+that 'name it' grep -q ' missing: a in 5, y in 1; --drop a keeps 5 of them$' err
 sed '3s/^[^,]*//; 5s/[^,]*$//' test.csv >holes.csv
 ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict \
     train.ctgp holes.csv --out again.csv
@@ -234,7 +237,7 @@ that 'other draws' sh -c '! cmp -s drawn.csv again.csv'
 ok 'sample --noisy' 'samples=1 of=observations rows=20' "$ctgp" sample train.ctgp test.csv \
     --noisy --out noisy.csv
 ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
-that 'with a note' grep -q '1 rows have a missing input' err
+that 'with a note' grep -q '1 of 20 rows lack an input, so that their draws are empty: a in 1$' err
 that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21
 ok 'append' '^n=60 appended=20 nlml=-?[0-9.]+ model=more.ctgp$' "$ctgp" append train.ctgp shuffled.csv \
     --model more.ctgp
@@ -260,7 +263,7 @@ ok 'append to a model without one' '^n=60 appended=20 ' "$ctgp" append bare.ctgp
 ok 'leaves it out again' '^factor +left out of the file' "$ctgp" info bare.ctgp
 ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv \
     --model again.ctgp
-that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out: a value is missing' err
+that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out, a value is missing: a in 1, y in 1' err
 bad 'append: no target column' 2 "no column 'y'" "$ctgp" append train.ctgp unknown.csv --model x.ctgp
 bad 'append: no input column' 2 "no column 'b'" "$ctgp" append train.ctgp curve.csv --model x.ctgp
 bad 'append: no --model' 1 '--model FILE' "$ctgp" append train.ctgp test.csv
