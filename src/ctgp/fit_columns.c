@@ -7,6 +7,7 @@
 #include "columns.h"
 #include "context.h"
 #include "failure.h"
+#include "fit_drop.h"
 #include "text.h"
 
 static bool is_target(const settings *s, const frame *f, const char *name)
@@ -133,56 +134,6 @@ static frame read_values(ctgp *c, const settings *s, const source *text, const l
     return frame_parse(c, text, &how, wanted, n_names);
 }
 
-/* Why a column of text cannot help to predict; NULL if it may. */
-static const char *says_nothing(ctgp *c, const frame *f, int64_t col)
-{
-    const ct_column *of = ct_table_column(f->table, col);
-    if (of->n_levels == 1) return text_of(c, "has no other text than '%.40s': it is left out", of->levels[0]);
-    if (!ct_table_names_rows(f->table, col)) return NULL;
-    return text_of(c,
-                   "has %lld texts, nearly one per row: it is left out; --features or --categorical keeps it",
-                   (long long)of->n_levels);
-}
-
-/* Whether a column of numbers has two of them at least, all equal. */
-static bool is_constant(const frame *f, int64_t col)
-{
-    const ct_column *of = ct_table_column(f->table, col);
-    double first = NAN;
-    int64_t n = 0;
-    for (int64_t i = 0; i < ct_table_rows(f->table); i++) {
-        const double x = ct_table_at(f->table, i, col);
-        if (isnan(x)) continue;
-        if (!n++) first = x;
-        if (x != first) return false;
-    }
-    return n > 1 && of->kind != CT_COLUMN_CATEGORY;
-}
-
-/* Leaves out columns that are constant, and those that name their rows, unless --features or --categorical
- * asks for them. */
-static void drop_columns(ctgp *c, const settings *s, learned *t)
-{
-    const frame *f = &t->f;
-    const picks asked = frame_pick(c, f, s->categorical);
-    int64_t kept = 0, constants = 0, *cols = t->cols;
-    name_choice constant_ones = { 0 };
-    for (int64_t j = 0; j < t->d; j++) {
-        const char *name = ct_table_name(f->table, cols[j]);
-        const bool keep = s->features || frame_has_name(f, asked.cols, asked.n, name);
-        const bool constant = !keep && is_constant(f, cols[j]);
-        const char *why = keep || constant ? NULL : says_nothing(c, f, cols[j]);
-        if (constant) constants++, add_name(&constant_ones, name);
-        if (why) note("%s: column '%s' %s", f->path, name, why);
-        if (!constant && !why) cols[kept++] = cols[j];
-    }
-    t->d = kept;
-    if (constants)
-        note("%s: left out, the same value in every row: %lld column%s, %s", f->path, (long long)constants,
-             constants == 1 ? "" : "s", constant_ones.list);
-    if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
-}
-
 learned fit_read_columns(ctgp *c, settings *s)
 {
     const char *none = NULL;
@@ -194,6 +145,7 @@ learned fit_read_columns(ctgp *c, settings *s)
     source_close(c, text);
     frame_print_notes(&t.f);
     drop_columns(c, s, &t);
+    if (!s->features) note_codes(s, &t);
     ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");
     for (int64_t j = 0; j < t.d; j++) inputs[j] = *ct_table_column(t.f.table, t.cols[j]);
     s->gp.inputs = inputs;

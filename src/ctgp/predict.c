@@ -9,6 +9,7 @@
 #include "context.h"
 #include "failure.h"
 #include "frame.h"
+#include "learned.h"
 #include "model.h"
 #include "open.h"
 #include "options.h"
@@ -117,10 +118,31 @@ static void write_rows(ctgp *c, const model_file *m, const prediction *p, const 
 
 /* -- the scores ------------------------------------------------------------------------------------------ */
 
-/* Without a target the numbers are null. On standard error, beside the table, there is no text then. */
-static void write_prediction(ctgp *c, writer *w, const prediction *p, const char *target, bool several)
+/* Of rows that the model has not learned and of those that it has, which are easy for it. */
+typedef struct scores {
+    score others, learned;
+} scores;
+
+static scores find_scores(ctgp *c, const prediction *p, ct_gp *gp)
 {
-    const score s = prediction_score(c, p);
+    const int64_t n = p->data.n_rows;
+    const fate *fates = frame_fates(c, &p->data, gp);
+    row_loss *others = prediction_losses(c, p), *learned = take(c, n, sizeof *learned, "rows");
+    for (int64_t i = 0; i < n; i++) {
+        learned[i] = fates[i] == ROW_LEARNED ? others[i] : no_loss;
+        if (fates[i] == ROW_LEARNED) others[i] = no_loss;
+    }
+    return (scores){ score_of(others, n), score_of(learned, n) };
+}
+
+/* Without a target the numbers are null. On standard error, beside the table, there is no text then. Rows that
+ * the model learned are scored apart, or alone where there are no others. */
+static void write_prediction(ctgp *c, writer *w, const prediction *p, ct_gp *gp, bool several)
+{
+    const char *target = ct_gp_output(gp)->name;
+    const scores of = find_scores(c, p, gp);
+    const bool mixed = of.others.n && of.learned.n;
+    const score s = of.others.n ? of.others : of.learned;
     if (!w->json && !s.n && w->out == stderr) return;
     WRITE(w, field_text("%s: ", several ? target : NULL));
     if (!w->json && !s.n) {
@@ -131,14 +153,35 @@ static void write_prediction(ctgp *c, writer *w, const prediction *p, const char
     WRITE(w, field_begin(NULL, '{', NULL));
     write_score(w, s);
     WRITE(w, field_number("rows", NULL, (double)p->data.n_rows),
-          field_word("target", NULL, p->target < 0 ? NULL : target), field_end('}', NULL));
+          field_number("learned_rows", NULL, (double)of.learned.n));
+    if (mixed) {
+        WRITE(w, field_text("%srows that the model learned: ", several ? text_of(c, "%s: ", target) : ""),
+              field_begin("learned", '{', NULL));
+        write_score(w, of.learned);
+        WRITE(w, field_end('}', NULL));
+    } else if (of.learned.n) {
+        note("%s: the model learned %s: new rows are predicted less well, as ctgp loo tells", p->data.path,
+             of.learned.n == 1 ? "this row" : "these rows");
+    }
+    WRITE(w, field_word("target", NULL, p->target < 0 ? NULL : target), field_end('}', NULL));
+}
+
+/* A note where rounding leaves nothing of what the model predicts. */
+static void note_digits(ctgp *c, ct_gp *gp, const char *path)
+{
+    ct_gp_numerics q;
+    if (is_known(c, ct_gp_inspect(gp, &q)) && q.digits < 1)
+        note(
+            "%s: rounding leaves no digit of the standard deviations of '%s', as its covariance is singular; "
+            "ctgp info tells what helps",
+            path, ct_gp_output(gp)->name);
 }
 
 static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE *out)
 {
     writer w = result_begin(c, out);
     if (m->n > 1) begin_outputs(&w, NULL);
-    for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], ct_gp_output(m->gp[k])->name, m->n > 1);
+    for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], m->gp[k], m->n > 1);
     if (m->n > 1) end_outputs(&w);
     result_end(&w);
 }
@@ -151,6 +194,7 @@ static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, co
     write_rows(c, &m, p, keep, b, out);
     frame_print_missing(c, &p->data, NULL, 0,
                         "%lld of %lld rows lack an input, so that their prediction is empty: %s%s");
+    for (int64_t k = 0; k < m.n; k++) note_digits(c, m.gp[k], m.path);
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);
 }
 

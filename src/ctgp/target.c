@@ -32,6 +32,25 @@ void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind)
                       ct_transform_domain(kind), remedy));
 }
 
+void note_range(ctgp *c, const frame *f, int64_t col)
+{
+    const double *y = frame_values(c, f, &col, 1);
+    const moments m = moments_of(y, f->n_rows, 1);
+    const char *name = ct_table_name(f->table, col);
+    bool whole = true;
+    int64_t zeros = 0;
+    for (int64_t k = 0; k < f->n_rows; k++) {
+        whole &= isnan(y[k]) || y[k] == floor(y[k]);
+        zeros += y[k] == 0;
+    }
+    if (!whole || m.low != 0 || zeros < 2) return;
+    if (m.high == 1)
+        note("'%s' is 0 or 1: a mean outside is to be read as the nearer of them, and intervals say little",
+             name);
+    else if (m.mean < 2 * sqrt(m.variance))
+        note("'%s' counts from 0: intervals reach below; --transform sqrt holds them above", name);
+}
+
 void hint_transform(ctgp *c, const frame *f, int64_t col)
 {
     double *y = frame_values(c, f, &col, 1);

@@ -9,6 +9,8 @@
 const char *target_text(ctgp *c, const ct_gp *gp);
 /* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
+/* A note where the target is 0 or 1, or a count that reaches 0, so that intervals leave its range. */
+void note_range(ctgp *c, const frame *f, int64_t col);
 /* Suggests the log on standard error, if the target is positive and skewed. */
 void hint_transform(ctgp *c, const frame *f, int64_t col);
 

@@ -33,7 +33,7 @@ bad 'a level never seen is named' 2 \
     "$ctgp" predict wood.ctgp ash.csv --out c.csv
 that 'and the option that allows it' noted '; predict, sample, plot and compare take it with --unseen prior$'
 that 'and nothing is written' test ! -e c.csv
-ok 'the prior of a level never seen' '^n=10 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
+ok 'the prior of a level never seen' '^rows that the model learned: n=7 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
 ok 'also of a draw' '^samples=1 of=function rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior \
     --out c.csv
 ok 'and of a comparison' 'these rows do not show' "$ctgp" compare wood.ctgp wood.ctgp ash.csv --unseen prior
@@ -87,6 +87,24 @@ that 'with a note' noted "id.csv: column 'id' has 40 texts, nearly one per row: 
 ok 'unless it is asked for' '^n=40 features=3 ' "${fit[@]}" id.csv --categorical id
 ok 'or named' '^n=40 features=1 ' \
     "$ctgp" fit --target y id.csv --features id --kernel 'scale * category' --quiet
+awk -F, -v OFS=, 'NR == 1 { print "x,inches,down,class,y" }
+    NR > 1 { print $2, $2 / 2.54, -3 * $2, NR % 4, $3 }' wood.csv >again.csv
+ok 'a column on another scale is left out' '^n=40 features=2 ' "${fit[@]}" again.csv
+that 'with one note for all' \
+    noted 'again.csv: left out, another column on another scale: 2 columns, inches \(x\), down \(x\)$'
+that 'and one on what may be codes' noted 'again.csv: few whole numbers: class; --categorical NAME,... where'
+ok 'asked for, it stays' '^n=40 features=2 ' "${fit[@]}" again.csv --features x,inches
+that 'without a note' sh -c '! grep -qE "left out|few whole" err'
+ok 'a column of codes' '^n=40 features=2 ' "${fit[@]}" again.csv --categorical class
+that 'that is named has no note' sh -c '! grep -q "few whole" err'
+awk -F, -v OFS=, '{ print $2, NR == 1 ? "y" : NR % 2 }' wood.csv >binary.csv
+ok 'a target of 0 and 1' '^n=40 ' "${fit[@]}" binary.csv
+that 'has a note' noted "'y' is 0 or 1: "
+awk -F, -v OFS=, '{ print $2, NR == 1 ? "y" : NR * NR % 5 }' wood.csv >count.csv
+ok 'a target that counts' '^n=40 ' "${fit[@]}" count.csv
+that 'has one, too' noted "'y' counts from 0: intervals reach below; --transform sqrt holds them above$"
+ok 'and on this scale' '^n=40 ' "${fit[@]}" count.csv --transform sqrt
+that 'has none' sh -c '! grep -q counts err'
 LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' from$" "${fit[@]}" \
     <(cut -d, -f1,4 id.csv) --model g.ctgp
 
@@ -112,7 +130,7 @@ ok 'has as many as its column' '^kernel +index\(dims=0, rank=1, levels=3\) \* rb
 that 'info shows which go against each other' grep -qE '^  oak +[0-9.]+ +-(0\.9.|1\.00)$' out
 that 'with parameters of any sign' grep -qE '^  index.w\[[01],0\] +-' out
 that 'and without advice on them' test "$(grep -c '^  index.* is at its' out)" -eq 0
-ok 'predict, of a level never seen, too' '^n=60 ' "$ctgp" predict mirror.ctgp \
+ok 'predict, of a level never seen, too' '^n=1 ' "$ctgp" predict mirror.ctgp \
     <(sed '5s/^[a-z]*/ash/' mirror.csv) --unseen prior --out j.csv
 least_certain=$(awk -F, 'NR > 1 && $2 > s { s = $2; at = NR } END { print at }' j.csv)
 that 'which is the least certain' test "$least_certain" = 5

@@ -224,6 +224,21 @@ ok 'draws of the function' '^samples=1 of=function rows=60 ' "$ctgp" sample trai
 ok 'or of observations' '^samples=1 of=observations ' "$ctgp" sample train.ctgp train.csv \
     --noisy --out draw.csv
 
+# -- rows that the model learned -----------------------------------------------------------------------------
+
+ok 'a score of rows that the model learned' '^n=60 ' "$ctgp" predict train.ctgp train.csv --out p.csv
+that 'says so' grep -qx \
+    'ctgp: train.csv: the model learned these rows: new rows are predicted less well, as ctgp loo tells' err
+awk -F, -v OFS=, 'NR > 1 { $NF += 0.01 } 1' train.csv >moved.csv
+{ cat train.csv; sed 1d moved.csv; } >both.csv
+ok 'others are scored apart' '^rows that the model learned: n=60 rmse=' \
+    "$ctgp" predict train.ctgp both.csv --out p.csv
+head -n 1 out >apart
+"$ctgp" predict train.ctgp moved.csv --out p.csv >alone
+that 'as if they were alone' cmp apart alone
+ok 'also in JSON' '"learned_rows": 60, "learned": \{"n": 60, ' \
+    "$ctgp" predict train.ctgp both.csv --out p.csv --json
+
 # -- bounds of parameters ------------------------------------------------------------------------------------
 
 between() { python3 -c 'import json, sys
