@@ -10,6 +10,7 @@
 #include "model.h"
 #include "open.h"
 #include "options.h"
+#include "score.h"
 #include "source.h"
 #include "target.h"
 #include "text.h"
@@ -41,17 +42,36 @@ static new_rows read_rows(ctgp *c, const model_file *m, source *t)
     return r;
 }
 
+/* Fails for a value further than 8 standard deviations from its prediction. */
+static void check_values(ctgp *c, const model_file *m, const new_rows *r)
+{
+    const double most = 8;
+    for (int64_t j = 0; j < m->n; j++) {
+        prediction p = { .data = r->data, .target = r->data.cols[j] };
+        prediction_fill(c, &p, m->gp[j], r->X, r->noise);
+        const row_loss *l = prediction_losses(c, &p);
+        for (int64_t i = 0; i < r->data.n_rows; i++)
+            if (l[i].sigmas > most)
+                fail_cell(c, &r->data, r->data.rows[i], p.target,
+                          text_of(c,
+                                  "%s is %.3g standard deviations from what the model predicts; --force "
+                                  "takes it",
+                                  number_text(c, l[i].y), l[i].sigmas));
+    }
+}
+
 /* -- the command ----------------------------------------------------------------------------------------- */
 
 /* Adds the rows of `path` to the model and saves it, without a factor if its file had none. If it is saved in
  * place, the caller took the lock before loading it, so that each of several appends at once adds to what the
  * one before has saved. */
-static void append(ctgp *c, const model_file *m, const char *path, const char *out)
+static void append(ctgp *c, const model_file *m, const char *path, const char *out, bool force)
 {
     const ct_gp_save_options saving = { .no_factor = !m->factor };
     source *t = source_open(c, path);
     const new_rows r = read_rows(c, m, t);
     source_close(c, t);
+    if (!force) check_values(c, m, &r);
     check(c, ct_outputs_append(m->outputs, r.X, r.Y, r.noise));
     save_outputs(c, m->outputs, out, &saving);
     frame_print_missing(c, &r.data, NULL, 0, "%lld of %lld rows are left out, a value is missing: %s%s");
@@ -74,9 +94,11 @@ static void take_lock(ctgp *c, const char *path)
 void run_append(ctgp *c, int argc, char **argv)
 {
     const char *files[MOST_FILES], *out = NULL;
+    bool force = false;
     const option options[] = {
         { "--model", "FILE", "where to write the new model; required, may be MODEL itself", .text = &out,
           .output = true, .required = "--model FILE says where the new model goes" },
+        { "--force", NULL, "append values that lie far from what the model predicts, too", .flag = &force },
     };
     const command usage = {
         .name = "append",
@@ -84,10 +106,12 @@ void run_append(ctgp *c, int argc, char **argv)
         .needed = 2,
         .inputs_from = 1,
         .summary = "Adds rows to a model. Nothing is fitted: parameters and scales stay as they are.",
-        .details = "Columns are found by their names, in any order. Rows with a missing value are left out.\n"
-                   "The result is the model of all rows with these parameters. The time grows with the "
-                   "square of the\n"
-                   "rows instead of the cube.",
+        .details =
+            "Columns are found by their names, in any order. Rows with a missing value are left out.\n"
+            "A value further than 8 standard deviations from its prediction is refused without --force.\n"
+            "The result is the model of all rows with these parameters. The time grows with the "
+            "square of the\n"
+            "rows instead of the cube.",
         .shared = OF_TABLES | OF_DEVICE,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -98,5 +122,5 @@ void run_append(ctgp *c, int argc, char **argv)
      * two calls of stat. */
     take_lock(c, out);
     const model_file m = model_open(c, files[0], false);
-    append(c, &m, files[1], out);
+    append(c, &m, files[1], out, force);
 }

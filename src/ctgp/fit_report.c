@@ -5,6 +5,7 @@
 
 #include "advice.h"
 #include "fit_test.h"
+#include "found.h"
 #include "names.h"
 #include "outliers.h"
 #include "parameters.h"
@@ -96,6 +97,7 @@ void fit_report(writer *w, const settings *s, const fit_output *l)
     write_outliers(w, l->gp, &l->t.f, "  outliers                     ");
     write_seasons(w, all->season, all->seasons);
     write_test(w, fit_score(w->c, &l->t, &l->h, l->gp));
+    if (!w->json) print_found(w->c, w->to, l->gp);
     WRITE(w, field_number("n", "n=%.0f ", (double)ct_gp_points(l->gp)),
           field_number("features", "features=%.0f ", (double)ct_gp_dims(l->gp)),
           field_number("nlml", "nlml=%.6f ", ct_gp_nlml_value(l->gp)),

@@ -135,8 +135,8 @@ static scores find_scores(ctgp *c, const prediction *p, ct_gp *gp)
     return (scores){ score_of(others, n), score_of(learned, n) };
 }
 
-/* Without a target the numbers are null. On standard error, beside the table, there is no text then. Rows that
- * the model learned are scored apart, or alone where there are no others. */
+/* Without a target the numbers are null. On standard error, beside the table, there is no text then. Rows
+ * that the model learned are scored apart, or alone where there are no others. */
 static void write_prediction(ctgp *c, writer *w, const prediction *p, ct_gp *gp, bool several)
 {
     const char *target = ct_gp_output(gp)->name;

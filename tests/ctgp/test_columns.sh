@@ -33,7 +33,8 @@ bad 'a level never seen is named' 2 \
     "$ctgp" predict wood.ctgp ash.csv --out c.csv
 that 'and the option that allows it' noted '; predict, sample, plot and compare take it with --unseen prior$'
 that 'and nothing is written' test ! -e c.csv
-ok 'the prior of a level never seen' '^rows that the model learned: n=7 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
+ok 'the prior of a level never seen' '^rows that the model learned: n=7 ' \
+    "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
 ok 'also of a draw' '^samples=1 of=function rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior \
     --out c.csv
 ok 'and of a comparison' 'these rows do not show' "$ctgp" compare wood.ctgp wood.ctgp ash.csv --unseen prior

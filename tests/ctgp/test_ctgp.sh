@@ -246,6 +246,12 @@ ok 'and predicts them better' . "$ctgp" predict more.ctgp test.csv --out again.c
 that 'much better' \
     sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
 ok 'append in place' '^n=80 ' "$ctgp" append more.ctgp test.csv --model more.ctgp
+sed '7s/[^,]*$/1000000/' test.csv >typo.csv
+bad 'append: a value that lies far off' 2 \
+    "typo.csv, line 7, column 'y': 1000000 is [0-9.e+]+ standard deviations from .*; --force takes it\$" \
+    "$ctgp" append train.ctgp typo.csv --model typo.ctgp
+that 'appends nothing' test ! -e typo.ctgp
+ok 'unless it is meant' '^n=60 appended=20 ' "$ctgp" append train.ctgp typo.csv --model typo.ctgp --force
 ok 'fit --no-factor' "${line}bare.ctgp\$" "${fit[@]}" train.csv --no-factor --model bare.ctgp
 that 'the file is smaller' test "$(wc -c <bare.ctgp)" -eq \
     $(($(wc -c <train.ctgp) - 26 - 40 * 8 - 40 * 41 / 2 * 8))
@@ -492,7 +498,8 @@ that 'and its line on standard error' grep -qx 'samples=3 of=function rows=20 ou
 ok 'append from standard input' '^n=60 appended=20 ' \
     sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-
-ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "learned_rows": 0, "target": null\}$' \
+ok 'predict --json without a target' \
+    '^\{"n": 0, "rmse": null, .*"rows": 20, "learned_rows": 0, "target": null\}$' \
     "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
 that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
 ok 'and without --json' "^n=0 rows=20: there is no value of the target 'y' to score by$" "$ctgp" predict \
@@ -704,7 +711,7 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
     { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
     name=model.ctgp
     [ $((i % 3)) -ne 0 ] || name=link.ctgp
-    LD_PRELOAD=$slow_stat "$ctgp" append $name row.$i.csv --model $name >append.$i 2>&1 &
+    LD_PRELOAD=$slow_stat "$ctgp" append $name row.$i.csv --model $name --force >append.$i 2>&1 &
     sleep 0.02 # one looks while another replaces the file
 done
 wait

@@ -13,6 +13,7 @@ ok 'fit' '^n=60 ' "${fit[@]}" train.csv --features a,b
 # -- cross-validation ----------------------------------------------------------------------------------------
 
 score='rmse=[0-9.e-]+ r2=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+that 'says what matters, and the noise' grep -qE '^  in words +mostly (a, b|b, a); noise 0\.[0-9]+$' out
 ok 'of ten parts' "^n=60 folds=10 $score" "$ctgp" loo train.ctgp --folds 10 --out ten.csv
 that 'a row for each' test "$(wc -l <ten.csv)" -eq 61
 ok 'the same seed' . "$ctgp" loo train.ctgp --folds 10 --seed 0 --out again.csv

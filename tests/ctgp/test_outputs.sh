@@ -123,9 +123,10 @@ ok 'fit --json' '^\{"kind": "joint", "outputs": \[\{"kernel": .*"model": .*\}, \
 # -- append --------------------------------------------------------------------------------------------------
 
 printf 'x,low,high,other\n10.5,1,,3\n11,2,90,\n12,,,\n' >more.csv
-ok 'append to each' 'n=104 appended=2 ' "$ctgp" append each.ctgp more.csv --model more.ctgp
+ok 'append to each' 'n=104 appended=2 ' "$ctgp" append each.ctgp more.csv --model more.ctgp --force
 ok 'append to shared' 'n=42 appended=1 ' "$ctgp" append shared.ctgp more.csv --model more.ctgp
-ok 'append to joint' 'n=63 appended=2 ' "$ctgp" append joint.ctgp more.csv --model more.ctgp
+ok 'append to joint' 'n=63 appended=2 ' "$ctgp" append joint.ctgp more.csv --model more.ctgp \
+    --force
 ok 'what was appended is known' '^high: n=1 ' "$ctgp" predict more.ctgp more.csv --out p.csv
 ok 'without a factor' 'n=20' "$ctgp" fit full.csv --target low,high --features x --outputs shared "${k[@]}" \
     --no-factor --model bare.ctgp
