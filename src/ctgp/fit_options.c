@@ -117,15 +117,19 @@ static const command usage = {
     .n_options = sizeof options / sizeof options[0],
 };
 
-/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
+/* train.csv or train.csv.gz -> train.ctgp in the working directory. Standard input and a shell's <(...) have
+ * no name. */
 static const char *name_model(ctgp *c, const char *path)
 {
     if (is_stream(path))
         fail(c, CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
              is_standard(path) ? "standard input" : path);
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    const size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-    return text_of(c, "%.*s.ctgp", (int)stem, base);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t size = strlen(base);
+    if (size > 3 && !strcmp(base + size - 3, ".gz")) size -= 3;
+    size_t stem = size;
+    while (stem && base[--stem] != '.') continue;
+    return text_of(c, "%.*s.ctgp", (int)(stem ? stem : size), base);
 }
 
 static void set_model(ctgp *c, settings *s)

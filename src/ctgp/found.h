@@ -6,7 +6,7 @@
 
 #include "ctgp.h"
 
-/* Prints a line such as "mostly rooms and status; noise 2.7; a season of 365 days": the features by their share
+/* Prints a line such as "mostly rooms, status; noise 2.7; a season of 365 days": the features by their share
  * of the variance of the mean, where that is quick to estimate, the noise as a standard deviation, and the
  * periods. */
 void print_found(ctgp *c, FILE *to, ct_gp *gp);

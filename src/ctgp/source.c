@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "many.h"
 #include "table.h"
+#include "unpack.h"
 
 static void release_source(void *object)
 {
@@ -50,6 +51,8 @@ source *source_open(ctgp *c, const char *path)
     *t = (source){ .name = is_standard(path) ? "standard input" : path, .device = c->device };
     const bool first = ct_comm_rank(many()) == 0;
     if (first) read_source(c, t, path);
+    t->data = t->input ? t->input : t->file.data;
+    if (first) unpack(c, t);
     many_share(c, &t->size, sizeof t->size);
     if (!first && !(t->input = malloc(t->size + 1)))
         fail(c, CODE_MEMORY, "%s: no memory for %zu bytes", t->name, t->size);

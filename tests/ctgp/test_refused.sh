@@ -105,6 +105,19 @@ awk 'BEGIN { print "a,y"
 ok 'a long table' '^n=8970 ' "$ctgp" predict m.ctgp many.csv --out file.csv
 that 'on standard input' sh -c '"$1" predict m.ctgp - --out input.csv <many.csv' - "$ctgp"
 that 'is the same' cmp file.csv input.csv
+gzip -c many.csv >many.csv.gz
+if "$ctgp" predict m.ctgp many.csv.gz --out gzip.csv >out 2>err; then
+    that 'a compressed table is the same' cmp file.csv gzip.csv
+    that 'also on standard input' sh -c '"$1" predict m.ctgp - --out input.csv <many.csv.gz' - "$ctgp"
+    that 'which is read alike' cmp file.csv input.csv
+    head -c 999 many.csv.gz >part.csv.gz
+    bad 'a part of one' 2 'part.csv.gz: the compressed file is damaged or cut off$' \
+        "$ctgp" predict m.ctgp part.csv.gz --out none.csv
+    gzip -c t.csv >packed.csv.gz
+    ok 'its model has the name of the table' 'model=packed.ctgp$' "${fit[@]}" packed.csv.gz --target y
+else
+    that 'without zlib a compressed table is refused' grep -q 'a compressed file: unpack it with gunzip$' err
+fi
 "$ctgp" predict m.ctgp - --out none.csv <. >out 2>err
 that 'a folder there' test $? -eq 4
 that 'is no table' grep -qx 'ctgp: standard input: Is a directory' err

@@ -19,7 +19,8 @@ awk 'BEGIN { srand(6); print "date,y"
 
 ok 'a table of dates' '^  periodic\.period +(7|6\.99|7\.00)[0-9]* days$' \
     "$ctgp" fit dates.csv --target sold --test-last 0.2 --model dates.ctgp
-that 'says so in words' grep -qE '^  in words +a season of (7|6\.99[0-9]*|7\.0[0-9]*) days; noise 0\.[0-9]+$' out
+that 'says so in words' grep -qE \
+    '^  in words +a season of (7|6\.99[0-9]*|7\.0[0-9]*) days; noise 0\.[0-9]+$' out
 that 'shows the season' grep -qE \
     '^ctgp: date: season of (7|6\.99[0-9]*|7\.00[0-9]*) days \(power 0\.[0-9]+\)$' err
 that 'and compares it' grep -qE 'periodic\(period=[67]\.[0-9]+\) \* rbf: AICc [0-9.]+$' err

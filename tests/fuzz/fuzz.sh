@@ -91,7 +91,8 @@ for target; do
     mkdir -p "$build/corpus/$target"
     # Those of ctgp need its files; main.c is included or left out.
     more=
-    ! grep -q 'src/ctgp/\|ctgp.h"' "$source/fuzz_$target.c" || more=$(ls src/ctgp/*.c | grep -v /main.c)
+    ! grep -q 'src/ctgp/\|ctgp.h"' "$source/fuzz_$target.c" ||
+        more=$(ls src/ctgp/*.c | grep -v '/main.c\|/unpack_none.c')" -lz"
     ! grep -q '<expat.h>' "$source/fuzz_$target.c" || more="$more -lexpat"
     clang -std=c11 -D_DEFAULT_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=undefined -Iinclude -Isrc "$source/fuzz_$target.c" $more \
