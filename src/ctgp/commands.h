@@ -10,6 +10,7 @@ void run_info(ctgp *c, int argc, char **argv);
 void run_plot(ctgp *c, int argc, char **argv);
 void run_loo(ctgp *c, int argc, char **argv);
 void run_compare(ctgp *c, int argc, char **argv);
+void run_forecast(ctgp *c, int argc, char **argv);
 void run_sample(ctgp *c, int argc, char **argv);
 void run_append(ctgp *c, int argc, char **argv);
 

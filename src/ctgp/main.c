@@ -22,6 +22,7 @@ typedef struct entry {
 static const entry entries[] = {
     { "fit", run_fit, true, "train a model on a CSV file" },
     { "predict", run_predict, true, "predict with it, and score the prediction where the target is known" },
+    { "forecast", run_forecast, false, "predict the rows that follow, of a model of one time or number" },
     { "loo", run_loo, true, "leave-one-out: score the model on the rows it learned from" },
     { "compare", run_compare, true, "say which of two models predicts better, and how certain that is" },
     { "sample", run_sample, true, "draw functions from it, jointly at all rows" },

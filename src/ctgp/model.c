@@ -149,3 +149,13 @@ prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *pa
     source_close(c, t);
     return p;
 }
+
+prediction prediction_at(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n)
+{
+    prediction p = { .data = { .path = "the rows to come", .n_rows = n }, .target = -1, .known = known };
+    p.data.rows = take(c, n, sizeof *p.data.rows, "rows");
+    for (int64_t i = 0; i < n; i++) p.data.rows[i] = i;
+    ct_tensor *wide = own_tensor(c, ct_from(c->device, CT_F64, ct_shape2(n, 1), x));
+    prediction_fill(c, &p, gp, own_tensor(c, ct_tensor_cast(wide, ct_gp_dtype(gp))), NULL);
+    return p;
+}

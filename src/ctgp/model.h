@@ -23,10 +23,13 @@ typedef struct prediction {
     ct_transform transform; /* z = g(y) */
     double *mean, *std;     /* one for each chosen row, of a new observation's z */
     int64_t target;         /* column of the target, -1 where there is none */
+    const double *known;    /* the targets of rows that are of no table; else NULL */
 } prediction;
 
 /* Of n models at the rows of a table, which is read once. */
 prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *path);
+/* At n values of a model's only feature, which are of no table; `known` [n] may be NULL. */
+prediction prediction_at(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given);
 /* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q

@@ -7,6 +7,7 @@
 
 static double target_at(const prediction *p, int64_t i)
 {
+    if (p->known) return p->known[i];
     return p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
 }
 

@@ -28,7 +28,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict loo compare sample append info plot; do
+for c in fit predict forecast loo compare sample append info plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -362,8 +362,8 @@ that 'it does not drop what flow depends on' \
 [ -z "$drop" ] || that 'what it drops is not missed' awk \
     "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
 # Every option that a message names belongs to some command.
-for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' |
-    sort -u >has
+for c in fit predict forecast loo sample append info plot; do "$ctgp" help $c; done |
+    grep -oE -- '--[a-z][a-z-]*' | sort -u >has
 strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
 that 'every option that a message names is there' test \
     -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
