@@ -131,7 +131,27 @@ static frame read_values(ctgp *c, const settings *s, const source *text, const l
     how.kinds = true;
     how.columns = asked;
     how.n_columns = n;
+    how.keep_missing = s->keep_missing;
     return frame_parse(c, text, &how, wanted, n_names);
+}
+
+/* Adds the columns that say where cells of the features are missing. */
+static void add_absent(ctgp *c, learned *t)
+{
+    const ct_table *of = t->f.table;
+    const int64_t n = ct_table_cols(of);
+    int64_t *cols = take(c, n, sizeof *cols, "columns");
+    memcpy(cols, t->cols, (size_t)t->d * sizeof *cols);
+    t->cols = cols;
+    name_choice absent = { 0 };
+    for (int64_t j = 0; j < n; j++) {
+        if (ct_table_column(of, j)->kind != CT_COLUMN_ABSENT) continue;
+        add_name(&absent, ct_table_name(of, j));
+        cols[t->d++] = j;
+    }
+    if (*absent.list)
+        note("%s: missing cells are the mean of their column, and further columns say where: %s", t->f.path,
+             absent.list);
 }
 
 learned fit_read_columns(ctgp *c, settings *s)
@@ -144,6 +164,7 @@ learned fit_read_columns(ctgp *c, settings *s)
     t.f = read_values(c, s, text, &t);
     source_close(c, text);
     frame_print_notes(&t.f);
+    add_absent(c, &t);
     drop_columns(c, s, &t);
     if (!s->features) note_codes(s, &t);
     ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");

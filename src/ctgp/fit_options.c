@@ -46,6 +46,9 @@ static const option options[] = {
     { "--time", "A,B*,...",
       "columns of seconds or milliseconds since 1970, or of Excel's days; columns of dates need no option",
       .text = &given.time },
+    { "--missing", "drop|keep",
+      "rows with a missing cell in a feature: left out (default), or kept, with a column that says where",
+      .choice = &given.keep_missing, .choices = "drop keep" },
     { "--kernel", "TEXT", "covariance; chosen for the data unless given", .text = &given.kernel },
     { "--season", "NAME|none",
       "feature that may have seasons if the covariance is chosen; unless given, the only time or the only "

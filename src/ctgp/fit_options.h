@@ -23,6 +23,7 @@ typedef struct settings {
     double test;     /* the share of the rows that is held back */
     bool test_last;  /* they are the last ones */
     bool restarts_given;
+    int keep_missing;            /* 1: rows with missing cells of features are learned, too */
     long max_rows;               /* 0: all */
     int64_t n_targets, *targets; /* columns of the table, [n_targets], that `target` names */
     ct_outputs_kind outputs;     /* of several */

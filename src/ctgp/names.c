@@ -25,7 +25,12 @@ const char *param_label(ctgp *c, const ct_gp *gp, int64_t i)
 
 const char *kind_name(ct_column_kind kind)
 {
-    return kind == CT_COLUMN_CATEGORY ? "category" : kind == CT_COLUMN_TIME ? "time" : "number";
+    static const char *const names[] = { [CT_COLUMN_NUMBER] = "number",
+                                         [CT_COLUMN_CATEGORY] = "category",
+                                         [CT_COLUMN_TIME] = "time",
+                                         [CT_COLUMN_FILLED] = "filled number",
+                                         [CT_COLUMN_ABSENT] = "missing cells" };
+    return names[kind];
 }
 
 const char *outputs_name(ct_outputs_kind kind)

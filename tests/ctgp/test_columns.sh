@@ -109,6 +109,25 @@ that 'has none' sh -c '! grep -q counts err'
 LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' from$" "${fit[@]}" \
     <(cut -d, -f1,4 id.csv) --model g.ctgp
 
+# -- missing cells -------------------------------------------------------------------------------------------
+
+awk -F, -v OFS=, 'NR > 1 && NR % 4 == 0 { $2 = "NA" } NR > 1 && NR % 7 == 0 { $1 = "" } 1' wood.csv >gaps.csv
+ok 'rows with missing cells are left out' '^n=26 ' "${fit[@]}" gaps.csv
+that 'unless they are kept' noted 'x in 10; --drop x keeps 9 of them, and --missing keep all$'
+ok 'which is an option' '^n=40 features=3 ' "${fit[@]}" gaps.csv --missing keep
+that 'with a note' \
+    noted 'missing cells are the mean of their column, and further columns say where: x \(missing\)$'
+ok 'the model says so' '^  wood +category of 4: elm, missing, oak, pine$' "$ctgp" info gaps.ctgp
+that 'of numbers, too' grep -qE '^  x +filled number$' out
+ok 'and reads other tables so' '^n=1 ' "$ctgp" predict gaps.ctgp <(printf 'x,wood,y\nNA,,1\n') --out g.csv
+ok 'as if the cells were there' '^n=1 ' "$ctgp" predict gaps.ctgp \
+    <(printf 'x,wood,y\n%s,missing,1\n' "$(awk -F, 'NR > 1 && $2 != "NA" { s += $2; n++ }
+        END { printf "%.17g", s / n }' gaps.csv)") --out h.csv
+that 'but for what says that they are not' sh -c '! cmp -s g.csv h.csv'
+ok 'the rows are those that it learned' '^n=40 ' "$ctgp" predict gaps.ctgp gaps.csv --out g.csv
+that 'all of them' noted 'the model learned these rows'
+bad 'no such choice of it' 1 "--missing: 'some' is not drop or keep" "${fit[@]}" gaps.csv --missing some
+
 # -- levels that go together or against each other -----------------------------------------------------------
 
 awk 'BEGIN { print "wood,x,y"; for (i = 0; i < 60; i++)

@@ -198,7 +198,7 @@ ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv
 that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out, a value is missing: a in 1, y in 1' err
 sed '3,8s/^[^,]*/NA/; 4s/[^,]*$//' train.csv >holes.csv
 ok 'many of one column' '^n=34 ' "${fit[@]}" holes.csv
-that 'name it' grep -q ' missing: a in 5, y in 1; --drop a keeps 5 of them$' err
+that 'name it' grep -q ' missing: a in 5, y in 1; --drop a keeps 5 of them, and --missing keep all$' err
 sed '3s/^[^,]*//; 5s/[^,]*$//' test.csv >holes.csv
 ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict \
     train.ctgp holes.csv --out again.csv

@@ -13,8 +13,8 @@ print("when,y")
 for i in range(40):
     month = 12 * 2020 + i
     first = lambda m: d.date(m // 12, m % 12 + 1, 1)
-    t = {"months": first(month), "quarters": first(12 * 2020 + 3 * i), "ends": first(month + 1) - d.timedelta(1),
-         "days": d.date(2024, 2, 1) + d.timedelta(i), "years": d.date(1950 + i, 7, 1),
+    t = {"months": first(month), "quarters": first(12 * 2020 + 3 * i),
+         "ends": first(month + 1) - d.timedelta(1), "days": d.date(2024, 2, 1) + d.timedelta(i), "years": d.date(1950 + i, 7, 1),
          "hours": f"2024-02-27T{i % 24:02}:00" if i < 24 else f"2024-02-28T{i - 24:02}:00"}[kind]
     print(f"{t},{3 + i / 20 + math.sin(i * math.pi / 6):.4f}")
 PY
@@ -52,10 +52,11 @@ ok 'rows in any order' '^steps=1 first=2024-03-12 ' "$ctgp" forecast backwards.c
 
 # -- numbers -------------------------------------------------------------------------------------------------
 
-awk 'BEGIN { print "t,y"; for (i = 0; i < 48; i++) printf "%.3f,%.4f\n", 1990 + i / 12, i / 9 + sin(i * 0.5236) }' \
-    >decimal.csv
+awk 'BEGIN { print "t,y"; for (i = 0; i < 48; i++)
+    printf "%.3f,%.4f\n", 1990 + i / 12, i / 9 + sin(i * 0.5236) }' >decimal.csv
 "${fit[@]}" --model decimal.ctgp decimal.csv >/dev/null 2>&1
-ok 'a year as a decimal' '^steps=12 first=1994(\.000[0-9]*)? ' "$ctgp" forecast decimal.ctgp --steps 12 --out f.csv
+ok 'a year as a decimal' '^steps=12 first=1994(\.000[0-9]*)? ' \
+    "$ctgp" forecast decimal.ctgp --steps 12 --out f.csv
 that 'goes on in months' sh -c 'sed -n 3p f.csv | grep -q ^1994.083'
 "$ctgp" predict decimal.ctgp <(cut -d, -f1 f.csv) --out p.csv >/dev/null 2>&1
 that 'and is what predict says' python3 -c 'import csv

@@ -8,6 +8,8 @@ typedef enum ct_column_kind {
     CT_COLUMN_NUMBER = 0,
     CT_COLUMN_CATEGORY, /* i stands for levels[i], -1 for a level that is not among them */
     CT_COLUMN_TIME,     /* days since 1970-01-01T00:00:00Z [ISO 8601] */
+    CT_COLUMN_FILLED,   /* a number; a missing cell is the number `fill` */
+    CT_COLUMN_ABSENT,   /* 1 where a column of the kind before has a missing cell, else 0 */
 } ct_column_kind;
 
 typedef struct ct_column {
@@ -16,6 +18,7 @@ typedef struct ct_column {
     const char *const *levels; /* of a category: different texts; else NULL */
     int64_t n_levels;
     ct_time_form form; /* of a time: how a table writes it */
+    double fill;       /* of CT_COLUMN_FILLED */
 } ct_column;
 
 /* The fewest letters that are inserted, left out, changed or swapped with the next to make one name of the

@@ -63,6 +63,11 @@ typedef struct ct_csv_options {
     const ct_column *columns;
     int64_t n_columns;
     bool unseen;
+    /* Keeps rows with missing cells. In a category such a cell is of the level "missing". A column of numbers
+     * that lacks any becomes CT_COLUMN_FILLED with the mean of the others. Columns that `columns` names stay
+     * as it says, where a level "missing" stands for missing cells, too. Behind the columns of the text there
+     * is one of CT_COLUMN_ABSENT for each of CT_COLUMN_FILLED, with the name "b (missing)" for b. */
+    bool keep_missing;
     bool texts; /* keep the text of every field, for ct_table_text */
 } ct_csv_options;
 

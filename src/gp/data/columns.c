@@ -1,6 +1,7 @@
 /* The descriptions of a model's columns: d inputs, then the output. */
 #include "columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@ enum { DEFAULT_NAME = 32 };
 
 static bool sound(const ct_column *c)
 {
-    if (!c->name || (unsigned)c->kind > CT_COLUMN_TIME || c->n_levels < 0) return false;
+    if (!c->name || (unsigned)c->kind > CT_COLUMN_ABSENT || c->n_levels < 0) return false;
     if ((unsigned)c->form > (c->kind == CT_COLUMN_TIME ? CT_TIME_EXCEL : CT_TIME_ISO)) return false;
+    if (c->kind == CT_COLUMN_FILLED) return isfinite(c->fill);
     if (c->kind != CT_COLUMN_CATEGORY) return true;
     for (int64_t i = 0; i < c->n_levels; i++)
         if (!c->levels || !c->levels[i]) return false;
@@ -61,7 +63,9 @@ static bool copy_column(ct_device *device, const ct_column *from, ct_column *to)
 {
     const int64_t n = from->kind == CT_COLUMN_CATEGORY ? from->n_levels : 0;
     const char **level = n ? ct__gp_alloc(device, (uint64_t)n, sizeof *level) : NULL;
-    *to = (ct_column){ copy_text(device, from->name), from->kind, level, level ? n : 0, from->form };
+    *to = (ct_column){
+        copy_text(device, from->name), from->kind, level, level ? n : 0, from->form, from->fill
+    };
     bool whole = to->name && to->n_levels == n;
     for (int64_t i = 0; i < n && whole; i++) whole = (level[i] = copy_text(device, from->levels[i])) != NULL;
     return whole;

@@ -21,9 +21,13 @@ static void levels(ct__stream *s, ct_column *c)
 void ct__stream_column(ct__stream *s, ct_column *c)
 {
     text(s, &c->name);
-    /* A time's form follows the kinds. */
-    const int code = ct__stream_small(s, (int)c->kind + (int)c->form, CT_COLUMN_TIME + CT_TIME_EXCEL);
-    c->form = code > CT_COLUMN_TIME ? (ct_time_form)(code - CT_COLUMN_TIME) : CT_TIME_ISO;
-    c->kind = code > CT_COLUMN_TIME ? CT_COLUMN_TIME : (ct_column_kind)code;
+    /* The forms of a time stand between the kinds. */
+    enum { FORMS = CT_TIME_EXCEL };
+    const bool later = c->kind > CT_COLUMN_TIME;
+    const int own = (int)c->kind + (later ? FORMS : (int)c->form);
+    const int code = ct__stream_small(s, own, CT_COLUMN_ABSENT + FORMS), form = code - CT_COLUMN_TIME;
+    c->form = form > 0 && form <= FORMS ? (ct_time_form)form : CT_TIME_ISO;
+    c->kind = (ct_column_kind)(form <= 0 ? code : form <= FORMS ? CT_COLUMN_TIME : code - FORMS);
     if (c->kind == CT_COLUMN_CATEGORY) levels(s, c);
+    if (c->kind == CT_COLUMN_FILLED) ct__stream_numbers(s, &c->fill, 1, 8);
 }

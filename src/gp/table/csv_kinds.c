@@ -152,7 +152,13 @@ static ct_status read_level(reading *g, int64_t col, const ct__field *f, double 
     ct__numeral n;
     const char decimal = g->r->dialect.decimal;
     const ct_number is = ct__csv_number(f, decimal, &n);
-    if (is == CT_NUMBER_MISSING) return *value = NAN, CT_OK;
+    static const char missing[] = "missing";
+    if (is == CT_NUMBER_MISSING) {
+        text = missing, size = sizeof missing - 1;
+        const bool keep =
+            k->closed ? ct__levels_find(&k->levels, text, size) >= 0 : g->r->options->keep_missing;
+        if (!keep) return *value = NAN, CT_OK;
+    }
     if (is == CT_NUMBER && n.form == CT__BARE && decimal != '.') {
         size = ct_number_write(n.value, 0, number);
         text = number;

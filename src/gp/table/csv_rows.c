@@ -11,6 +11,7 @@
 #include "csv_error.h"
 #include "csv_header.h"
 #include "csv_kinds.h"
+#include "csv_missing.h"
 #include "csv_number.h"
 #include "gp/data/numbers.h"
 
@@ -97,7 +98,7 @@ static void keep_text(ct_table *t, int64_t col, const field *f)
     t->texts[t->rows * t->cols + col] = to;
 }
 
-static bool wants(const reader *r, const char *name)
+bool ct__csv_wanted(const reader *r, const char *name)
 {
     const ct_csv_options *o = r->options;
     for (int64_t i = 0; o->only && i < o->n_only; i++)
@@ -105,12 +106,14 @@ static bool wants(const reader *r, const char *name)
     return !o->only;
 }
 
+static bool of_text(ct_column_kind kind) { return kind == CT_COLUMN_CATEGORY || kind == CT_COLUMN_TIME; }
+
 /* Marks the columns that the caller wants as something other than numbers. */
 static void mark_text(const reader *r, ct_table *t)
 {
     for (int64_t j = 0; r->options->n_columns && j < t->cols; j++) {
         const ct_column *asked = ct__csv_asked(r, t->columns[j].name);
-        if (asked && asked->kind && wants(r, t->columns[j].name)) t->forms[j] |= CT__TEXT;
+        if (asked && of_text(asked->kind) && ct__csv_wanted(r, t->columns[j].name)) t->forms[j] |= CT__TEXT;
     }
 }
 
@@ -120,7 +123,7 @@ static ct_status take_text(reader *r, ct_table *t, int64_t col, const field *f, 
 {
     const char *name = t->columns[col].name;
     *value = NAN;
-    if ((t->forms[col] & CT__TEXT) || !wants(r, name)) return CT_OK;
+    if ((t->forms[col] & CT__TEXT) || !ct__csv_wanted(r, name)) return CT_OK;
     const bool text = k == CT_NUMBER_NONE || (k == CT_NUMBER && *t->units[col]);
     if (!text || !r->options->kinds || ct__csv_asked(r, name)) return bad_number(r, t, col, f, k);
     t->forms[col] |= CT__TEXT;
@@ -211,7 +214,7 @@ static void note_columns(const reader *r, ct_table *t, int form, const char *wha
     int64_t n = 0, first = 0;
     char name[CT_SHOWN_TEXT];
     for (int64_t j = t->cols; j-- > 0;)
-        if ((t->forms[j] & form) && wants(r, t->columns[j].name)) n++, first = j;
+        if ((t->forms[j] & form) && ct__csv_wanted(r, t->columns[j].name)) n++, first = j;
     if (!n) return;
     ct_show_text(t->columns[first].name, strlen(t->columns[first].name), name);
     if (n == 1)
@@ -225,7 +228,7 @@ static void note_units(const reader *r, ct_table *t)
     char name[CT_SHOWN_TEXT], unit[CT_SHOWN_TEXT];
     for (int64_t j = 0; j < t->cols; j++) {
         const ct_column *c = &t->columns[j];
-        if (!*t->units[j] || c->kind != CT_COLUMN_NUMBER || !wants(r, c->name)) continue;
+        if (!*t->units[j] || c->kind != CT_COLUMN_NUMBER || !ct__csv_wanted(r, c->name)) continue;
         ct_show_text(c->name, strlen(c->name), name);
         ct__csv_note(t, "column '%s' is in %s", name, ct_show_text(t->units[j], strlen(t->units[j]), unit));
     }
@@ -279,5 +282,5 @@ ct_status ct__csv_rows(reader *r, ct_table *t)
     note_columns(r, t, CT__GROUPED,
                  r->dialect.decimal == '.' ? "has commas for thousands: 1,000 is read as 1000"
                                            : "has points for thousands: 1.000 is read as 1000");
-    return CT_OK;
+    return ct__csv_missing(r, t);
 }

@@ -18,21 +18,28 @@ void ct_table_free(ct_table *t)
     free(t->text);
     for (int64_t j = 0; t->columns && j < t->cols; j++) free((void *)(uintptr_t)t->columns[j].levels);
     free(t->columns);
+    for (int64_t j = 0; j < t->n_derived; j++) {
+        free((void *)(uintptr_t)t->derived[j].column.name);
+        free(t->derived[j].values);
+    }
+    free(t->derived);
     ct_device_close(t->device);
     free(t);
 }
 
 int64_t ct_table_rows(const ct_table *t) { return t ? t->rows : 0; }
-int64_t ct_table_cols(const ct_table *t) { return t ? t->cols : 0; }
-
-const char *ct_table_name(const ct_table *t, int64_t col)
-{
-    return t && col >= 0 && col < t->cols ? t->columns[col].name : NULL;
-}
+int64_t ct_table_cols(const ct_table *t) { return t ? t->cols + t->n_derived : 0; }
 
 const ct_column *ct_table_column(const ct_table *t, int64_t col)
 {
-    return t && col >= 0 && col < t->cols ? &t->columns[col] : NULL;
+    if (!t || col < 0 || col >= t->cols + t->n_derived) return NULL;
+    return col < t->cols ? &t->columns[col] : &t->derived[col - t->cols].column;
+}
+
+const char *ct_table_name(const ct_table *t, int64_t col)
+{
+    const ct_column *c = ct_table_column(t, col);
+    return c ? c->name : NULL;
 }
 
 bool ct_table_unnamed(const ct_table *t, int64_t col)
@@ -42,8 +49,8 @@ bool ct_table_unnamed(const ct_table *t, int64_t col)
 
 int64_t ct_table_find(const ct_table *t, const char *name)
 {
-    for (int64_t i = 0; t && name && i < t->cols; i++)
-        if (!strcmp(t->columns[i].name, name)) return i;
+    for (int64_t i = 0; t && name && i < t->cols + t->n_derived; i++)
+        if (!strcmp(ct_table_name(t, i), name)) return i;
     return -1;
 }
 
@@ -87,8 +94,8 @@ void ct__csv_note(ct_table *t, const char *format, ...)
 
 double ct_table_at(const ct_table *t, int64_t row, int64_t col)
 {
-    bool inside = t && row >= 0 && row < t->rows && col >= 0 && col < t->cols;
-    return inside ? t->values[row * t->cols + col] : (double)NAN;
+    if (!t || row < 0 || row >= t->rows || col < 0 || col >= t->cols + t->n_derived) return NAN;
+    return col < t->cols ? t->values[row * t->cols + col] : t->derived[col - t->cols].values[row];
 }
 
 const char *ct_table_text(const ct_table *t, int64_t row, int64_t col)
@@ -106,22 +113,22 @@ ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *col
 {
     if (!t) return NULL;
     ct_device *device = t->device;
-    if (!cols) n = t->cols;
+    if (!cols) n = ct_table_cols(t);
     ct_status s = dtype != CT_F64 && dtype != CT_F32
                       ? ct_device_fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made")
                   : n < 0 ? ct_device_fail(device, CT_EINVAL, "table: %lld columns", (long long)n)
                           : CT_OK;
     for (int64_t j = 0; cols && j < n && !s; j++)
-        if (cols[j] < 0 || cols[j] >= t->cols)
+        if (!ct_table_column(t, cols[j]))
             s = ct_device_fail(device, CT_EINDEX, "table: there is no column %lld, use 0 to %lld",
-                               (long long)cols[j], (long long)t->cols - 1);
+                               (long long)cols[j], (long long)ct_table_cols(t) - 1);
     ct_shape shape = ct_shape2(t->rows, n);
     if (!s && ct_shape_count(shape) < 0) s = ct_device_fail(device, CT_ESHAPE, "table: too many columns");
     if (s) return NULL;
 
     double *x = ct__gp_alloc(device, (uint64_t)ct_shape_count(shape), sizeof *x);
     for (int64_t i = 0; i < t->rows && x; i++)
-        for (int64_t j = 0; j < n; j++) x[i * n + j] = t->values[i * t->cols + (cols ? cols[j] : j)];
+        for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(t, i, cols ? cols[j] : j);
     ct_tensor *result = ct__gp_tensor(device, dtype, shape, x);
     free(x);
     return result;

@@ -11,6 +11,12 @@ enum { CT__NOTES = 8, CT__NOTE = 320 };
  * not all of its numbers are dates as 20240131. */
 enum { CT__UNNAMED = 8, CT__TEXT = 16, CT__NO_DIGITS = 32 };
 
+/* A column that is no column of the text. */
+typedef struct ct__derived {
+    ct_column column; /* with a name of its own */
+    double *values;   /* [rows] */
+} ct__derived;
+
 struct ct_table {
     ct_device *device;
     int64_t rows, cols;
@@ -23,6 +29,8 @@ struct ct_table {
     unsigned char *forms;         /* (cols): how its numbers are written, and these bits */
     char (*units)[CT__UNIT_TEXT]; /* (cols): the unit of its first number that has one; "": none has */
     size_t columns_bytes;         /* without the levels, which are blocks of their own */
+    ct__derived *derived;         /* [n_derived], behind the others */
+    int64_t n_derived;
     bool header;
     int n_notes;
     char notes[CT__NOTES][CT__NOTE];

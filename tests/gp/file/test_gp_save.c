@@ -34,12 +34,14 @@ static void the_same_bits_come_back(void **state)
     (void)state;
     const ct_dtype dtypes[] = { CT_F64, CT_F32 };
     for (int t = 0; t < 2; t++) {
-        gp_data s = gp_data_new(device, dtypes[t], 30, 2);
+        gp_data s = gp_data_new(device, dtypes[t], 30, 4);
         ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(30), 3, 0), device);
         const char *const levels[] = { "", "a level, quoted" };
         const ct_column inputs[] = {
             { .name = "a column, quoted", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 2 },
-            { .name = "b", .kind = CT_COLUMN_TIME, .form = CT_TIME_MONTH_FIRST }
+            { .name = "b", .kind = CT_COLUMN_TIME, .form = CT_TIME_MONTH_FIRST },
+            { .name = "c", .kind = CT_COLUMN_FILLED, .fill = 0.1 },
+            { .name = "c (missing)", .kind = CT_COLUMN_ABSENT }
         };
         ct_gp_options options = { .mean = CT_MEAN_LINEAR,
                                   .noise = CT_NOISE_GIVEN_PLUS,
@@ -61,7 +63,7 @@ static void the_same_bits_come_back(void **state)
         assert_same_predictions(gp, back, s.X);
         assert_int_equal(ct_gp_report(back).objective_of, how.objective);
         assert_int_equal(ct_gp_points(back), 30);
-        assert_int_equal(ct_gp_dims(back), 2);
+        assert_int_equal(ct_gp_dims(back), 4);
         assert_int_equal(ct_gp_dtype(back), dtypes[t]);
         assert_int_equal(ct_gp_params(back), ct_gp_params(gp));
         assert_string_equal(ct_gp_input(back, 0)->name, "a column, quoted");
@@ -70,6 +72,9 @@ static void the_same_bits_come_back(void **state)
         assert_string_equal(ct_gp_input(back, 0)->levels[1], "a level, quoted");
         assert_int_equal(ct_gp_input(back, 1)->kind, CT_COLUMN_TIME);
         assert_int_equal(ct_gp_input(back, 1)->form, CT_TIME_MONTH_FIRST);
+        assert_int_equal(ct_gp_input(back, 2)->kind, CT_COLUMN_FILLED);
+        assert_true(ct_gp_input(back, 2)->fill == 0.1);
+        assert_int_equal(ct_gp_input(back, 3)->kind, CT_COLUMN_ABSENT);
         assert_string_equal(ct_gp_output(back)->name, "yield");
         assert_int_equal(ct_gp_output(back)->kind, CT_COLUMN_NUMBER);
         assert_true(ct_gp_nlml_value(back) == ct_gp_nlml_value(gp));

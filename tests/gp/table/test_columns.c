@@ -244,6 +244,62 @@ static void mistakes(void **state)
     refused("s,y\na,1\nb,2,3\n", NULL, "3 fields where line 1 has 2");
 }
 
+/* x has the cells 1, NA, 3, 5; c lacks its second one. */
+static void check_kept(ct_table *t, double filled)
+{
+    const double x[] = { 1, filled, 3, 5 }, level[] = { 0, 2, 1, 0 };
+    assert_int_equal(ct_table_cols(t), 4);
+    const ct_column *of = ct_table_column(t, 0), *absent = ct_table_column(t, 3);
+    assert_int_equal(of->kind, CT_COLUMN_FILLED);
+    assert_close(of->fill, filled, 0, 0);
+    assert_int_equal(absent->kind, CT_COLUMN_ABSENT);
+    assert_string_equal(absent->name, "x (missing)");
+    assert_int_equal(ct_table_find(t, "x (missing)"), 3);
+    assert_string_equal(ct_table_column(t, 1)->levels[2], "missing");
+    ct_tensor *all = ct_table_tensor(t, CT_F64, NULL, 0);
+    double v[16];
+    assert_int_equal(ct_read(all, v, sizeof v), CT_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_close(ct_table_at(t, i, 0), x[i], 0, 0);
+        assert_close(ct_table_at(t, i, 1), level[i], 0, 0);
+        assert_close(ct_table_at(t, i, 2), i + 6, 0, 0);
+        assert_close(ct_table_at(t, i, 3), i == 1, 0, 0);
+        for (int j = 0; j < 4; j++) assert_close(v[4 * i + j], ct_table_at(t, i, j), 0, 0);
+    }
+    assert_true(isnan(ct_table_at(t, 0, 4)));
+    assert_null(ct_table_column(t, 4));
+    assert_null(ct_table_text(t, 0, 3));
+    ct_release(all);
+    ct_table_free(t);
+}
+
+static const char gaps[] = "x,c,y\n1,a,6\nNA,,7\n3,b,8\n5,a,9\n";
+
+static void missing_cells(void **state)
+{
+    (void)state;
+    check_kept(parsed(gaps, &(ct_csv_options){ .kinds = true, .keep_missing = true }), 3);
+    /* as a model asks for them, with a mean of its own and whatever the table lacks */
+    const char *const levels[] = { "a", "b", "missing" };
+    const ct_column model[] = { { .name = "x", .kind = CT_COLUMN_FILLED, .fill = 2.5 },
+                                { .name = "c", .kind = CT_COLUMN_CATEGORY, .levels = levels, .n_levels = 3 },
+                                { .name = "x (missing)", .kind = CT_COLUMN_ABSENT } };
+    const ct_csv_options as_model = { .columns = model, .n_columns = 3 };
+    check_kept(parsed(gaps, &as_model), 2.5);
+    ct_table *whole = parsed("x,c,y\n4,a,6\n", &as_model);
+    assert_close(ct_table_at(whole, 0, 3), 0, 0, 0);
+    ct_table_free(whole);
+    /* not asked: a missing cell is one, also beside a level of that name */
+    CHECK_LEVELS(parsed("c,y\nmissing,1\n,2\nb,3\n", NULL), 0, "b|missing", 1, NAN, 0);
+    /* only what is wanted; a column of nothing stays so */
+    const char *const only[] = { "z", "y" };
+    const ct_csv_options some = { .kinds = true, .keep_missing = true, .only = only, .n_only = 2 };
+    ct_table *t = parsed("x,y,z\n,1,\n2,2,\n", &some);
+    assert_int_equal(ct_table_cols(t), 3);
+    assert_true(isnan(ct_table_at(t, 0, 0)) && isnan(ct_table_at(t, 0, 2)));
+    ct_table_free(t);
+}
+
 static void names_rows(void **state)
 {
     (void)state;
@@ -265,8 +321,8 @@ static void no_memory(void **state)
     (void)state;
     char text[1024] = "s,t,y\n", row[40];
     for (int i = 0; i < 40; i++)
-        strcat(text, (snprintf(row, sizeof row, "key%d,20%02d-01,1\n", i % 30, i), row));
-    const ct_csv_options o = { .kinds = true, .texts = true };
+        strcat(text, (snprintf(row, sizeof row, "key%d,20%02d-01,%s\n", i % 30, i, i ? "1" : ""), row));
+    const ct_csv_options o = { .kinds = true, .texts = true, .keep_missing = true };
     bool refused_one = true;
     for (int64_t k = 1; refused_one; k++) {
         ct_memory_trim(dev);
@@ -298,6 +354,7 @@ int main(void)
         cmocka_unit_test(other_dates),
         cmocka_unit_test(the_order_of_dates),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(missing_cells),
         cmocka_unit_test(names_rows),
         cmocka_unit_test(no_memory),
     };
