@@ -18,10 +18,11 @@ typedef struct bands {
     int64_t n;
 } bands;
 
-/* The ends of the interval of each level, and the quantiles, of --level and --quantiles; either may be NULL. */
+/* The ends of the interval of each level, and the quantiles, of --level and --quantiles; either may be
+ * NULL. */
 bands read_bands(ctgp *c, const char *levels, const char *quantiles);
-/* Adds the columns of each output: mean, std, with a transform median, and the bands. Those of several outputs
- * begin with the output's name. */
+/* Adds the columns of each output: mean, std, with a transform median, and the bands. Those of several
+ * outputs begin with the output's name. */
 void add_outputs(ctgp *c, sheet *to, const model_file *m, const prediction *p, const bands *b);
 
 #endif

@@ -25,7 +25,7 @@ static const struct {
     { "is the decimal sign ", " --decimal says so" },
     { "state the header, yes or no", " with --header" },
     { "state the order of dates", " with --dates" },
-    { "state what the column is", " with --categorical" },
+    { "state what the column is", " with --categorical, or leave it out with --drop" },
     { " is none of its levels: ", "; predict, sample, plot and compare take it with --unseen prior" },
 };
 

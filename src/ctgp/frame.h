@@ -35,8 +35,8 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
  * infinite. */
 void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least);
 /* If rows are not chosen, prints `text` on standard error with their number and that of all rows, and the
- * columns whose values are missing; and where one of `cols` [n], those of features, costs a tenth of the rows,
- * what keeps them. */
+ * columns whose values are missing; and where one of `cols` [n], those of features, costs a tenth of the
+ * rows, what keeps them. */
 void frame_print_missing(ctgp *c, const frame *f, const int64_t *cols, int64_t n, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n);

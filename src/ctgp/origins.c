@@ -76,7 +76,8 @@ static void write_estimate(writer *w, const char *name, const char *text, estima
           field_number("error", " +- %-8.2g", e.error), field_end('}', NULL));
 }
 
-/* The origins lie as far apart as the forecasts are long, or closer, so that half the rows come before them. */
+/* The origins lie as far apart as the forecasts are long, or closer, so that half the rows come before
+ * them. */
 static int64_t distance(ctgp *c, const series *of, int64_t count, int64_t steps)
 {
     const int64_t room = (of->n - of->n / 2 - steps) / (count - 1);

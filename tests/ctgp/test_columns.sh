@@ -77,7 +77,7 @@ bad 'one kind a column' 1 "^ctgp: --time names 'x', which is named before$" \
 bad 'no such column' 2 "wood.csv has no column 'w'; it has wood, x, y$" "${fit[@]}" wood.csv --categorical w
 sed '5s/,[0-9.]*,/,oops,/' wood.csv >oops.csv
 bad 'a mistake among numbers is no text' 2 \
-    'oops.csv:5: column 2 \("x"\): "oops" is not a number, .*: state what the column is with --categorical$' \
+    'oops.csv:5: column 2 \("x"\): "oops" is not a number, .* is with --categorical, or leave it out with --drop$' \
     "${fit[@]}" oops.csv
 awk -F, -v OFS=, 'NR > 1 { sub(/\./, ",", $2); $2 = "\"" $2 "\"" } 1' wood.csv >comma.csv
 bad 'nor are decimal commas' 2 'is the decimal sign a comma\?' "${fit[@]}" comma.csv
@@ -220,7 +220,7 @@ bad 'a day that is not in the calendar' 2 \
     'never.csv:10: column 1 \("when"\): "2024-02-30" is not in the calendar$' "${fit[@]}" never.csv
 bad 'also in predict' 2 'never.csv:10: .* is not in the calendar$' "$ctgp" predict dates.ctgp never.csv
 sed '10s/2024-02-28/someday/' dates.csv >never.csv
-bad 'what is no date' 2 '"someday" is not a date, .*: state what the column is with --categorical$' \
+bad 'what is no date' 2 '"someday" is not a date, .* is with --categorical, or leave it out with --drop$' \
     "${fit[@]}" never.csv
 bad 'in predict' 2 '"someday" is not a date as 2024-01-31 or 2024-01-31T12:30$' \
     "$ctgp" predict dates.ctgp never.csv

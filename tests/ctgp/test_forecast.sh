@@ -14,7 +14,8 @@ for i in range(40):
     month = 12 * 2020 + i
     first = lambda m: d.date(m // 12, m % 12 + 1, 1)
     t = {"months": first(month), "quarters": first(12 * 2020 + 3 * i),
-         "ends": first(month + 1) - d.timedelta(1), "days": d.date(2024, 2, 1) + d.timedelta(i), "years": d.date(1950 + i, 7, 1),
+         "ends": first(month + 1) - d.timedelta(1), "days": d.date(2024, 2, 1) + d.timedelta(i),
+         "years": d.date(1950 + i, 7, 1),
          "hours": f"2024-02-27T{i % 24:02}:00" if i < 24 else f"2024-02-28T{i - 24:02}:00"}[kind]
     print(f"{t},{3 + i / 20 + math.sin(i * math.pi / 6):.4f}")
 PY
