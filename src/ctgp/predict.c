@@ -49,10 +49,9 @@ static scores find_scores(ctgp *c, const prediction *p, ct_gp *gp)
 
 /* Without a target the numbers are null. On standard error, beside the table, there is no text then. Rows
  * that the model learned are scored apart, or alone where there are no others. */
-static void write_prediction(ctgp *c, writer *w, const prediction *p, ct_gp *gp, bool several)
+static void write_prediction(ctgp *c, writer *w, const prediction *p, scores of, const char *target,
+                             bool several)
 {
-    const char *target = ct_gp_output(gp)->name;
-    const scores of = find_scores(c, p, gp);
     const bool mixed = of.others.n && of.learned.n;
     const score s = of.others.n ? of.others : of.learned;
     if (!w->json && !s.n && w->out == stderr) return;
@@ -71,9 +70,6 @@ static void write_prediction(ctgp *c, writer *w, const prediction *p, ct_gp *gp,
               field_begin("learned", '{', NULL));
         write_score(w, of.learned);
         WRITE(w, field_end('}', NULL));
-    } else if (of.learned.n) {
-        note("%s: the model learned %s: new rows are predicted less well, as ctgp loo tells", p->data.path,
-             of.learned.n == 1 ? "this row" : "these rows");
     }
     WRITE(w, field_word("target", NULL, p->target < 0 ? NULL : target), field_end('}', NULL));
 }
@@ -92,10 +88,21 @@ static void note_digits(ctgp *c, ct_gp *gp, const char *path)
 static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE *out)
 {
     writer w = result_begin(c, out);
+    bool others = false;
+    int64_t learned = 0;
     if (m->n > 1) begin_outputs(&w, NULL);
-    for (int64_t k = 0; k < m->n; k++) write_prediction(c, &w, &p[k], m->gp[k], m->n > 1);
+    for (int64_t k = 0; k < m->n; k++) {
+        const scores of = find_scores(c, &p[k], m->gp[k]);
+        write_prediction(c, &w, &p[k], of, ct_gp_output(m->gp[k])->name, m->n > 1);
+        others |= of.others.n > 0;
+        learned += of.learned.n;
+    }
     if (m->n > 1) end_outputs(&w);
+    for (int64_t k = 0; k < m->n; k++) note_digits(c, m->gp[k], m->path);
     result_end(&w);
+    if (learned && !others)
+        note("%s: the model learned these rows: new rows are predicted less well, as ctgp loo tells",
+             p->data.path);
 }
 
 /* Predicts all outputs, and reads the table once. */
@@ -106,7 +113,6 @@ static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, co
     write_rows(c, &m, p, keep, b, out);
     frame_print_missing(c, &p->data, NULL, 0,
                         "%lld of %lld rows lack an input, so that their prediction is empty: %s%s");
-    for (int64_t k = 0; k < m.n; k++) note_digits(c, m.gp[k], m.path);
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);
 }
 

@@ -77,7 +77,7 @@ bad 'one kind a column' 1 "^ctgp: --time names 'x', which is named before$" \
 bad 'no such column' 2 "wood.csv has no column 'w'; it has wood, x, y$" "${fit[@]}" wood.csv --categorical w
 sed '5s/,[0-9.]*,/,oops,/' wood.csv >oops.csv
 bad 'a mistake among numbers is no text' 2 \
-    'oops.csv:5: column 2 \("x"\): "oops" is not a number, .* is with --categorical, or leave it out with --drop$' \
+    'oops.csv:5: column 2 \("x"\): "oops" is not a number, .* --categorical, or leave it out with --drop$' \
     "${fit[@]}" oops.csv
 awk -F, -v OFS=, 'NR > 1 { sub(/\./, ",", $2); $2 = "\"" $2 "\"" } 1' wood.csv >comma.csv
 bad 'nor are decimal commas' 2 'is the decimal sign a comma\?' "${fit[@]}" comma.csv

@@ -56,6 +56,7 @@ COMMANDS = {
     "compare on a table": ["compare", "m.ctgp", "line.ctgp", "t.csv", "--json"],
     "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
     "sample with given noise": ["sample", "noise.ctgp", "t.csv", "--noisy", "--out", "out.csv"],
+    "forecast": ["forecast", "line.ctgp", "--steps", "3", "--origins", "2", "--out", "out.csv"],
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
     "info": ["info", "m.ctgp"],
