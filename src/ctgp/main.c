@@ -27,6 +27,7 @@ static const entry entries[] = {
     { "sample", run_sample, true, "draw functions from it, jointly at all rows" },
     { "append", run_append, false, "add rows to it without fitting again" },
     { "info", run_info, true, "say what a model is" },
+    { "grid", run_grid, false, "write its function over one or two inputs as a table" },
     { "plot", run_plot, false, "draw a model and data (gnuplot)" },
 };
 
@@ -67,7 +68,8 @@ static void dispatch(ctgp *c, int argc, char **argv)
         print_kernels();
     else if (!e)
         fail(c, CODE_USAGE,
-             "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
+             "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info, grid and "
+             "plot",
              name);
     if (!help && e) many_begin(c, e->together);
     if (e) e->run(c, help ? 2 : argc - 1, help ? for_help : argv + 1);

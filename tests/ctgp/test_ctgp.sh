@@ -28,7 +28,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict loo compare sample append info plot; do
+for c in fit predict loo compare sample append info grid plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -353,8 +353,8 @@ that 'it does not drop what flow depends on' \
 [ -z "$drop" ] || that 'what it drops is not missed' awk \
     "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
 # Every option that a message names belongs to some command.
-for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' |
-    sort -u >has
+for c in fit predict loo sample append info grid plot; do "$ctgp" help $c; done |
+    grep -oE -- '--[a-z][a-z-]*' | sort -u >has
 strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
 that 'every option that a message names is there' test \
     -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
@@ -687,6 +687,7 @@ apart 'sample over its data' '--out data.csv' DATA.csv sample model.ctgp link.cs
 apart 'sample over its model' '--out model.ctgp' MODEL sample model.ctgp data.csv --out model.ctgp
 apart 'loo over its model' '--out model.ctgp' MODEL loo model.ctgp --out model.ctgp
 apart 'plot over its data' '--out data.svg' DATA.csv plot model.ctgp data.csv --out data.svg
+apart 'grid over its data' '--out data.csv' DATA.csv grid model.ctgp data.csv --out data.csv
 apart 'append over its rows' '--model data.csv' NEW.csv append model.ctgp data.csv --model data.csv
 apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y --model data.csv
 apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y
