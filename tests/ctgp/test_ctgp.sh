@@ -286,7 +286,9 @@ if command -v gnuplot >/dev/null; then
     that 'is PNG' grep -q PNG "$name"
     that 'nothing was executed' test ! -e pwned
     that 'nothing is left over' sh -c '! ls | grep -q part'
-    bad 'a plot of several inputs needs the target' 2 'target' "$ctgp" plot train.ctgp unknown.csv --out p.svg
+    bad 'a plot of several inputs needs the target' 2 'target' \
+        "$ctgp" plot train.ctgp unknown.csv --out p.svg --panels 2
+    ok 'a map does not' '^picture=p.svg$' "$ctgp" plot train.ctgp unknown.csv --out p.svg
 fi
 bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv \
     --out q.svg
@@ -508,7 +510,7 @@ bad 'no number' 1 "--restarts: 'x' is no whole number" "${fit[@]}" train.csv --r
 bad 'out of range' 1 "--max-iter: '0'" "$ctgp" fit train.csv --target y --max-iter 0
 bad 'no such mean' 1 'constant, zero or linear' "${fit[@]}" train.csv --mean cubic
 bad 'no such device' 6 'tpu' "${fit[@]}" train.csv --device tpu
-bad 'plot to no picture' 1 'neither in .svg nor in .png' "$ctgp" plot train.ctgp test.csv --out p.txt
+bad 'plot to no picture' 1 'neither in .svg nor in .png or .pdf' "$ctgp" plot train.ctgp test.csv --out p.txt
 LINES_ALLOWED=3
 bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + linear'
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
