@@ -8,6 +8,7 @@ void run_fit(ctgp *c, int argc, char **argv);
 void run_predict(ctgp *c, int argc, char **argv);
 void run_info(ctgp *c, int argc, char **argv);
 void run_plot(ctgp *c, int argc, char **argv);
+void run_grid(ctgp *c, int argc, char **argv);
 void run_loo(ctgp *c, int argc, char **argv);
 void run_compare(ctgp *c, int argc, char **argv);
 void run_forecast(ctgp *c, int argc, char **argv);

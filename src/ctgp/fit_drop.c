@@ -104,7 +104,7 @@ void drop_columns(ctgp *c, const settings *s, learned *t)
 
 /* -- codes ----------------------------------------------------------------------------------------------- */
 
-/* How many values a column of whole numbers has; 0 for other columns, and for more than `most`. */
+/* How many values a column of small whole numbers has; 0 for other columns, and for more than `most`. */
 static int count_values(const frame *f, int64_t col, int most)
 {
     double value[16];
@@ -114,7 +114,7 @@ static int count_values(const frame *f, int64_t col, int most)
         int k = 0;
         if (isnan(x)) continue;
         while (k < n && value[k] != x) k++;
-        if (x != floor(x) || k == most) return 0;
+        if (x != floor(x) || fabs(x) >= 1e4 || k == most) return 0;
         if (k == n) value[n++] = x;
     }
     return n;

@@ -66,7 +66,7 @@ static const char *place_text(ctgp *c, const ct_column *input, double x)
 static prediction *predict_at(ctgp *c, const model_file *m, const double *x, int64_t n)
 {
     prediction *p = take(c, m->n, sizeof *p, "outputs");
-    for (int64_t j = 0; j < m->n; j++) p[j] = prediction_at(c, m->gp[j], x, NULL, n);
+    for (int64_t j = 0; j < m->n; j++) p[j] = prediction_of(c, m->gp[j], x, NULL, n);
     return p;
 }
 

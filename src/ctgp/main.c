@@ -28,6 +28,7 @@ static const entry entries[] = {
     { "sample", run_sample, true, "draw functions from it, jointly at all rows" },
     { "append", run_append, false, "add rows to it without fitting again" },
     { "info", run_info, true, "say what a model is" },
+    { "grid", run_grid, false, "write its function over one or two inputs as a table" },
     { "plot", run_plot, false, "draw a model and data (gnuplot)" },
 };
 

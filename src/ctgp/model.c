@@ -116,18 +116,23 @@ static void check_moments(ctgp *c, const prediction *p, const char *target)
     }
 }
 
-void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+void prediction_at(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given, bool noise)
 {
     const int64_t m = p->data.n_rows;
     ct_tensor *mean = new_tensor(c, ct_shape1(m)), *variance = new_tensor(c, ct_shape1(m)),
-              *noise = new_tensor(c, ct_shape1(m));
+              *added = new_tensor(c, ct_shape1(m));
     check(c, predict_rows(gp, X, mean, variance));
-    check(c, ct_gp_noise_at(gp, X, given, noise));
+    if (noise) check(c, ct_gp_noise_at(gp, X, given, added));
     p->transform = ct_gp_transform(gp);
     p->mean = tensor_values(c, mean);
     p->std = tensor_values(c, variance);
-    const double *added = tensor_values(c, noise);
-    for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    const double *more = tensor_values(c, added);
+    for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i] + (noise ? more[i] : 0));
+}
+
+void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+{
+    prediction_at(c, p, gp, X, given, true);
     check_moments(c, p, ct_gp_output(gp)->name);
 }
 
@@ -150,7 +155,7 @@ prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *pa
     return p;
 }
 
-prediction prediction_at(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n)
+prediction prediction_of(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n)
 {
     prediction p = { .data = { .path = "the rows to come", .n_rows = n }, .target = -1, .known = known };
     p.data.rows = take(c, n, sizeof *p.data.rows, "rows");

@@ -21,7 +21,7 @@ ct_tensor *frame_take_noise(ctgp *c, const frame *f, const ct_gp *gp, int64_t co
 typedef struct prediction {
     frame data;             /* rows whose inputs are complete     */
     ct_transform transform; /* z = g(y) */
-    double *mean, *std;     /* one for each chosen row, of a new observation's z */
+    double *mean, *std;     /* one for each chosen row, of z, as a rule that of a new observation */
     int64_t target;         /* column of the target, -1 where there is none */
     const double *known;    /* the targets of rows that are of no table; else NULL */
 } prediction;
@@ -29,8 +29,11 @@ typedef struct prediction {
 /* Of n models at the rows of a table, which is read once. */
 prediction *prediction_make(ctgp *c, ct_gp *const *gp, int64_t n, const char *path);
 /* At n values of a model's only feature, which are of no table; `known` [n] may be NULL. */
-prediction prediction_at(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n);
-/* Mean and standard deviation of the chosen rows, whose inputs are X. */
+prediction prediction_of(ctgp *c, ct_gp *gp, const double *x, const double *known, int64_t n);
+/* Mean and standard deviation of z at the points X, as many as there are chosen rows: of a new observation,
+ * or without `noise` of the function. */
+void prediction_at(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given, bool noise);
+/* Of the chosen rows, whose inputs are X. */
 void prediction_fill(ctgp *c, prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given);
 /* Chosen row i in the units of y: mean and standard deviation (either may be NULL), and the quantile at q
  * standard deviations of z. */

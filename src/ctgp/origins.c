@@ -53,7 +53,7 @@ static origin score_origin(ctgp *c, ct_gp *gp, const series *of, int64_t n, int6
 {
     const owned *before = c->owned;
     origin o = { .nlpd = 0 };
-    const prediction p = prediction_at(c, model_until(c, gp, of, n), of->x + n, of->y + n, steps);
+    const prediction p = prediction_of(c, model_until(c, gp, of, n), of->x + n, of->y + n, steps);
     const score s = prediction_score(c, &p);
     o = (origin){ .rmse[MODEL] = s.rmse, .nlpd = s.nlpd, .coverage95 = s.coverage95 };
     for (int way = SEASON; way < WAYS; way++) {

@@ -1,67 +1,68 @@
-/* ctgp plot: a curve, the middle of a prediction and the ends of its interval. */
+/* ctgp plot: a prediction over one input, as a curve with its interval, or as bars of levels. */
 #include "plot_band.h"
 
 #include <math.h>
 
 #include "context.h"
-#include "failure.h"
 #include "score.h"
 
-curve curve_make(ctgp *c, int64_t n)
-{
-    return (curve){ .n = n, .x = take(c, n, sizeof(double), "points of a curve") };
-}
+/* A curve has at least LEAST points and at most MOST, and a wave at least `shortest` pixels. */
+enum { LEAST = 500, MOST = 20000 };
+static const double shortest = 2.5;
 
-double irregular(int64_t i, int64_t n)
+band band_make(page *g, int64_t j, double lo, double hi, double pixels, bool noise)
 {
-    return ((double)i + fmod((double)i * (sqrt(5) - 1) / 2, 1)) / (double)n;
-}
-
-void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise)
-{
-    const ct_transform t = ct_gp_transform(gp);
-    const int64_t n = of->n;
-    ct_tensor *X = own_tensor(c, ct_from(c->device, CT_F64, ct_shape2(n, ct_gp_dims(gp)), inputs));
-    ct_tensor *m = new_tensor(c, ct_shape1(n)), *v = new_tensor(c, ct_shape1(n));
-    check(c, (noise ? ct_gp_predict_noisy : ct_gp_predict)(gp, X, m, v));
-    of->middle = tensor_values(c, m);
-    of->low = tensor_values(c, v);
-    of->high = tensor_values(c, v);
-    for (int64_t i = 0; i < n; i++) {
-        const double mean = of->middle[i], width = Z95 * sqrt(of->high[i]);
-        of->middle[i] = ct_transform_inverse(t, mean);
-        of->low[i] = ct_transform_inverse(t, mean - width);
-        of->high[i] = ct_transform_inverse(t, mean + width);
+    const span *s = &g->spans[j];
+    const double asked = ceil((hi - lo) / s->step) + 1, waves = (hi - lo) / s->wave;
+    band b = { .at.n = 0 };
+    if (!s->levels && (asked > MOST || waves * shortest > pixels)) {
+        page_remark(g, text_of(g->c,
+                               "no curve over %s: %.4g waves, %.4g points, do not fit into %.0f pixels; "
+                               "draw fewer rows",
+                               s->input->name, waves, asked, pixels));
+        return b;
     }
+    b.at = side_make(g->c, s, j, lo, hi, (int64_t)fmax(asked, LEAST));
+    b.p = slice_predict(g->c, g->gp, g->spans, &b.at, NULL, noise);
+    return b;
 }
 
-void cover_band(axis *y, const curve *of)
+void band_cover(axis *y, const band *b)
 {
-    for (int64_t i = 0; i < of->n; i++) cover(y, of->low[i]), cover(y, of->high[i]);
+    for (int64_t i = 0; i < b->at.n; i++)
+        cover(y, prediction_quantile(&b->p, i, -Z95)), cover(y, prediction_quantile(&b->p, i, Z95));
 }
 
-/* The picture has at most COLUMNS points. Each column has its highest and lowest middle, in their order, and
- * the band's outermost ends. */
-void curve_write(FILE *script, const char *block, const curve *of, const axis *x, const axis *y)
+void band_write(page *g, const char *name, const band *b, const axis *x, const axis *y)
 {
-    enum { COLUMNS = 1600 };
-    const int64_t columns = of->n < COLUMNS ? of->n : COLUMNS;
-    fprintf(script, "$%s << EOD\n", block);
-    for (int64_t k = 0; k < columns; k++) {
-        const int64_t from = k * of->n / columns, to = (k + 1) * of->n / columns;
-        int64_t low = from, high = from;
-        axis ends = empty_axis;
-        for (int64_t i = from; i < to; i++) {
-            cover(&ends, of->low[i]), cover(&ends, of->high[i]);
-            if (of->middle[i] < of->middle[low]) low = i;
-            if (of->middle[i] > of->middle[high]) high = i;
-        }
-        const int64_t shown[] = { low < high ? low : high, low < high ? high : low };
-        for (int j = 0; j < (low == high ? 1 : 2); j++)
-            fprintf(script, "%.17g %.17g %.17g %.17g\n", share(x, of->x[shown[j]]),
-                    share(y, of->middle[shown[j]]), share(y, ends.lo), share(y, ends.hi));
-    }
-    fputs("EOD\n", script);
+    fprintf(g->script, "$%s << EOD\n", name);
+    for (int64_t i = 0; i < b->at.n; i++)
+        fprintf(g->script, "%.17g %.17g %.17g %.17g\n", share(x, b->at.at[i]),
+                share(y, prediction_quantile(&b->p, i, 0)), share(y, prediction_quantile(&b->p, i, -Z95)),
+                share(y, prediction_quantile(&b->p, i, Z95)));
+    fputs("EOD\n", g->script);
+}
+
+static int64_t levels_of(const page *g, const band *b) { return b->at.n ? g->spans[b->at.j].levels : 0; }
+
+void band_plot_interval(page *g, const char *name, const band *b)
+{
+    const int64_t levels = levels_of(g, b);
+    if (levels)
+        fprintf(g->script, ", $%s using 1:2:($1-%.6f):($1+%.6f):3:4 with boxxyerror lc rgb c_band", name,
+                0.2 / (double)levels, 0.2 / (double)levels);
+    else if (b->at.n)
+        fprintf(g->script, ", $%s using 1:3:4 with filledcurves lc rgb c_band", name);
+}
+
+void band_plot_middle(page *g, const char *name, const band *b)
+{
+    const int64_t levels = levels_of(g, b);
+    if (levels)
+        fprintf(g->script, ", $%s using 1:2 with points pt 7 ps %s lc rgb c_line", name,
+                levels > 30 ? "0.4" : "0.9");
+    else if (b->at.n)
+        fprintf(g->script, ", $%s using 1:2 with lines lw 2 lc rgb c_line", name);
 }
 
 const char *middle_name(const ct_gp *gp) { return ct_gp_transform(gp).kind ? "median" : "mean"; }

@@ -1,28 +1,25 @@
-/* ctgp plot: a curve, the middle of a prediction and the ends of its interval. */
+/* ctgp plot: a prediction over one input, as a curve with its interval, or as bars of levels. */
 #ifndef CTGP_PLOT_BAND_H
 #define CTGP_PLOT_BAND_H
 
-#include <stdio.h>
+#include "plot_page.h"
 
-#include "ctgp.h"
-#include "plot_axis.h"
+/* Over input j. */
+typedef struct band {
+    side at;      /* n = 0: nothing is drawn */
+    prediction p; /* there */
+} band;
 
-/* At points of one input: the middle of a distribution, and the ends of its 95 % interval. */
-typedef struct curve {
-    int64_t n;
-    double *x, *middle, *low, *high; /* [n]; the last three once they are predicted */
-} curve;
-
-curve curve_make(ctgp *c, int64_t n);
-/* The place of point i of n between 0 and 1, at irregular distances: equal ones could show a slow wave that
- * is not there. */
-double irregular(int64_t i, int64_t n);
-/* Predicts with the noise or without; `inputs` (n, d). */
-void curve_predict(ctgp *c, curve *of, ct_gp *gp, const double *inputs, bool noise);
-/* Extends an axis to the band. */
-void cover_band(axis *y, const curve *of);
-/* Writes the data block of that name. */
-void curve_write(FILE *script, const char *block, const curve *of, const axis *x, const axis *y);
+/* Predicts all levels, or values from lo to hi, at as many points as the kernel asks for. If they are too
+ * many for so many pixels, nothing is drawn, and the header says so. */
+band band_make(page *g, int64_t j, double lo, double hi, double pixels, bool noise);
+/* Extends an axis to the ends of its 95 % interval. */
+void band_cover(axis *y, const band *b);
+/* Writes the data block `name`. */
+void band_write(page *g, const char *name, const band *b, const axis *x, const axis *y);
+/* Writes their parts of the plot command, which begin with ", ": the interval, and what lies over it. */
+void band_plot_interval(page *g, const char *name, const band *b);
+void band_plot_middle(page *g, const char *name, const band *b);
 /* "median" if the target is transformed, else "mean". */
 const char *middle_name(const ct_gp *gp);
 

@@ -38,31 +38,6 @@ static void put_quoted(FILE *out, const char *text, const char *percent)
 void quote(FILE *out, const char *text) { put_quoted(out, text, "%"); }
 void quote_tic(FILE *out, const char *text) { put_quoted(out, text, "%%"); }
 
-/* Panels lie in rows of three. */
-void write_header(FILE *script, bool png, const char *title, const char *below, int64_t panels)
-{
-    const long rows = (long)(panels + 2) / 3, width = panels > 1 ? 1200 : 800,
-               height = panels > 1 ? 320 * rows + 60 : 500;
-    fputs("set encoding utf8\nset terminal ", script);
-    if (png)
-        fprintf(script, "pngcairo size %ld,%ld font 'Sans,22' linewidth 2 pointscale 2 noenhanced", 2 * width,
-                2 * height);
-    else
-        fprintf(script, "svg size %ld,%ld font 'Sans,13' background rgb 'white' noenhanced", width, height);
-    fputs("\nset border 3 lc rgb '#606060'\nset tics nomirror out scale 0.6 tc rgb '#303030'\n"
-          "set grid lc rgb '#e4e4e4' lt 1 lw 0.6\nset style fill solid 1 noborder\n"
-          "set key top left horizontal Left reverse samplen 2 width 2 opaque nobox\n",
-          script);
-    if (panels > 1)
-        fprintf(script, "set multiplot layout %ld,3 title ", rows);
-    else
-        fputs("set title ", script);
-    quote(script, title);
-    fputs(*below ? " . \"\\n\" . " : "", script);
-    if (*below) quote(script, below);
-    fputs("\n", script);
-}
-
 /* -- gnuplot, started without a shell, with pipes and no files -- */
 
 /* To its standard input, and from its standard output and error. */

@@ -2,12 +2,9 @@
 #ifndef CTGP_PLOT_MANY_H
 #define CTGP_PLOT_MANY_H
 
-#include <stdio.h>
+#include "plot_page.h"
 
-#include "ctgp.h"
-#include "learned.h"
-#include "model.h"
-
-void write_scatter(ctgp *c, FILE *script, ct_gp *gp, const prediction *p, const fate *fates);
+/* At most so many effects are drawn, those with the widest range. */
+void write_panels(page *g, int64_t most);
 
 #endif

@@ -2,26 +2,26 @@
 #ifndef CTGP_PLOT_POINTS_H
 #define CTGP_PLOT_POINTS_H
 
-#include <stdio.h>
+#include "plot_page.h"
 
-#include "ctgp.h"
-#include "learned.h"
-#include "plot_axis.h"
+enum { FATES = ROW_LEARNED + 1 };
+/* By fate: the block of the script, and the name of its colour. */
+extern const char *const block_of[FATES];
 
 typedef struct points {
     int64_t n;
-    const fate *fates;  /* [n] */
+    fate *fates;        /* [n] */
     double *x, *y;      /* [n] */
-    double *low, *high; /* the ends of a bar; y for no bar */
+    double *low, *high; /* the ends of a bar, or a third value */
 } points;
 
-/* All values NaN. */
-points points_make(ctgp *c, int64_t n, const fate *fates);
-/* Writes the data blocks $learned, $held and $others. A row that is not finite is left out. */
-void points_write(FILE *script, const points *q, const axis *x, const axis *y);
-/* How many of the blocks have points, and so a line in the key. */
-int points_kinds(const points *q);
-/* Writes their part of the plot command, which begins with ", "; with or without bars and key. */
-void points_plot(FILE *script, const points *q, bool bars, bool key);
+/* The rows of the page, whose y is their target, and room for more, which are learned ones. All else is NaN.
+ */
+points points_make(page *g, int64_t more);
+/* Writes the data blocks $learned, $held and $others, low and high by axis z. A row that is not finite is
+ * left out. */
+void points_write(page *g, const points *q, const axis *x, const axis *y, const axis *z);
+/* Writes their part of the plot command, which begins with ", ". */
+void points_plot(page *g, const points *q, bool bars);
 
 #endif

@@ -28,7 +28,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict forecast loo compare sample append info plot; do
+for c in fit predict forecast loo compare sample append info grid plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -295,7 +295,9 @@ if command -v gnuplot >/dev/null; then
     that 'is PNG' grep -q PNG "$name"
     that 'nothing was executed' test ! -e pwned
     that 'nothing is left over' sh -c '! ls | grep -q part'
-    bad 'a plot of several inputs needs the target' 2 'target' "$ctgp" plot train.ctgp unknown.csv --out p.svg
+    bad 'a plot of several inputs needs the target' 2 'target' \
+        "$ctgp" plot train.ctgp unknown.csv --out p.svg --panels 2
+    ok 'a map does not' '^picture=p.svg$' "$ctgp" plot train.ctgp unknown.csv --out p.svg
 fi
 bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv \
     --out q.svg
@@ -362,7 +364,7 @@ that 'it does not drop what flow depends on' \
 [ -z "$drop" ] || that 'what it drops is not missed' awk \
     "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
 # Every option that a message names belongs to some command.
-for c in fit predict forecast loo sample append info plot; do "$ctgp" help $c; done |
+for c in fit predict forecast loo sample append info grid plot; do "$ctgp" help $c; done |
     grep -oE -- '--[a-z][a-z-]*' | sort -u >has
 strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
 that 'every option that a message names is there' test \
@@ -518,7 +520,7 @@ bad 'no number' 1 "--restarts: 'x' is no whole number" "${fit[@]}" train.csv --r
 bad 'out of range' 1 "--max-iter: '0'" "$ctgp" fit train.csv --target y --max-iter 0
 bad 'no such mean' 1 'constant, zero or linear' "${fit[@]}" train.csv --mean cubic
 bad 'no such device' 6 'tpu' "${fit[@]}" train.csv --device tpu
-bad 'plot to no picture' 1 'neither in .svg nor in .png' "$ctgp" plot train.ctgp test.csv --out p.txt
+bad 'plot to no picture' 1 'neither in .svg nor in .png or .pdf' "$ctgp" plot train.ctgp test.csv --out p.txt
 LINES_ALLOWED=3
 bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + linear'
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
@@ -697,6 +699,7 @@ apart 'sample over its data' '--out data.csv' DATA.csv sample model.ctgp link.cs
 apart 'sample over its model' '--out model.ctgp' MODEL sample model.ctgp data.csv --out model.ctgp
 apart 'loo over its model' '--out model.ctgp' MODEL loo model.ctgp --out model.ctgp
 apart 'plot over its data' '--out data.svg' DATA.csv plot model.ctgp data.csv --out data.svg
+apart 'grid over its data' '--out data.csv' DATA.csv grid model.ctgp data.csv --out data.csv
 apart 'append over its rows' '--model data.csv' NEW.csv append model.ctgp data.csv --model data.csv
 apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y --model data.csv
 apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y

@@ -63,7 +63,9 @@ COMMANDS = {
     "info --sensitivity": ["info", "m.ctgp", "--sensitivity"],
     "info --json": ["info", "m.ctgp", "--json"],
     "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
-    "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
+    "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg", "--panels", "2"],
+    "plot of a map": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
+    "grid": ["grid", "m.ctgp", "t.csv", "--points", "3", "--out", "out.csv"],
 }
 MODELS = {
     "m.ctgp": ["--features", "a,b"],

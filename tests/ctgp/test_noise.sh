@@ -130,7 +130,8 @@ says 'a text that is there' 'appended=1 ' "$ctgp" append names.ctgp <(head -2 we
 says 'a chosen covariance' 'noise.variance\[20\]' "$ctgp" fit levels.csv --target y --quiet --noise-by batch \
     --model chosen.ctgp
 if command -v gnuplot >/dev/null; then
-    says 'a curve has the average noise' 'picture=' "$ctgp" plot levels.ctgp levels.csv --out levels.svg
+    says 'a curve has the average noise' 'picture=' "$ctgp" plot levels.ctgp <(head -n 5 levels.csv) \
+        --out levels.svg
     that 'and says so' grep -q 'with the average noise' levels.svg
 fi
 

@@ -109,8 +109,8 @@ says 'none is no transform' '"transform": "none"' "$ctgp" fit skew.csv --target 
     --transform none --quiet --json --model none.ctgp
 if command -v gnuplot >/dev/null; then
     says 'a curve' 'picture=' "$ctgp" plot log.ctgp skew.csv --out curve.svg
-    that 'of medians' grep -q '>median<' curve.svg
-    that 'whose title says of what' grep -q 'of log(y)' curve.svg
+    that 'of medians' grep -q 'y, median with 95 %' curve.svg
+    that 'whose title says of what' grep -q 'log.ctgp, of log(y): ' curve.svg
     says 'a model of two inputs' 'features=2' "$ctgp" fit skew.csv --target y --transform log --quiet \
         --model both.ctgp
     says 'has panels' 'picture=' "$ctgp" plot both.ctgp skew.csv --out panels.svg

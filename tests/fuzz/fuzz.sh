@@ -60,6 +60,7 @@ seed plot time '\001@a_{b}^c\000"y"\000$x\000\351t\351\000a\000b\000c\000<b>&amp
 seed plot digits '\002"50\000`7`\000u\000v\000\\7\000"7\000`0\000"11'
 seed plot levels '\002a\nb\000y\033[2J\000u\000v\000%%s\000\\"\000\302\233\000\357\277\277'
 seed plot panels '\003x\\\000"\140c\000t%%\000'\'\'\''y\000{/Symbol a}\000%%1$n\000]]>\000#!'
+seed plot map '\004long\000"lat`\000z\000\000a\000b\000c\000<i>'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool fitted = run_line(&fit) == CODE_OK && !strstr(said[0], "usage: ");
     if (fitted) check_model();
     if (fitted && strcmp(name, "plot") != 0 && strcmp(name, "fit") != 0) {
-        const bool writes = !strcmp(name, "predict") || !strcmp(name, "sample");
+        const bool writes = !strcmp(name, "predict") || !strcmp(name, "sample") || !strcmp(name, "grid");
         put_word(&second, name);
         put_word(&second, MODEL);
         if (!strcmp(name, "compare")) put_word(&second, MODEL);

@@ -1,6 +1,6 @@
 /* libFuzzer: bytes as the names of a table's columns and levels and of the model's file. The model is fitted
  * and drawn by ctgp's own commands and the real gnuplot, in every kind of picture: one number, one time, one
- * category, and several inputs. A model that is fitted must be drawn, and the picture must be XML. */
+ * category, several inputs, and a map. A model that is fitted must be drawn, and the picture must be XML. */
 #include "../../src/ctgp/commands.h"
 #include "../../src/ctgp/context.h"
 
@@ -43,7 +43,8 @@ static void write_table(const char *path, const char *columns, char names[][NAME
             if (columns[j] == 'c')
                 put_quoted(to, levels[i % 3]);
             else
-                fprintf(to, columns[j] == 't' ? "2024-01-%02d" : "%d", columns[j] == 'y' ? i * i % 7 : i + 1);
+                fprintf(to, columns[j] == 't' ? "2024-01-%02d" : "%d",
+                        columns[j] == 'y' ? i * i % 7 : (i + 1) * (j + 1) % 10);
             fputs(columns[j + 1] ? "," : "\n", to);
         }
     MUST(!fclose(to));
@@ -87,14 +88,14 @@ static bool runs(void (*command)(ctgp *c, int argc, char **argv), int argc, char
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const kinds[] = { "xy", "ty", "cy", "xcty" }, *const kernels[] = { "rbf", "rbf",
-                                                                                          "category",
-                                                                                          "rbf * category" };
+    static const char *const kinds[] = { "xy", "ty", "cy", "xcty", "xxy" }, *const kernels[] = {
+        "rbf", "rbf", "category", "rbf * category", "rbf(ard)"
+    };
     static bool there;
     if (!there) go_to_folder();
     there = true;
     bytes b = { data, data + size };
-    const int kind = below(&b, 4);
+    const int kind = below(&b, 5);
     const char *columns = kinds[kind];
     char names[4][NAME + 1], levels[3][NAME + 1], file[NAME + 1], model[PATH];
     for (int j = 0; j < 4; j++) take_name(&b, names[j]);
