@@ -9,7 +9,7 @@
 const char *target_text(ctgp *c, const ct_gp *gp);
 /* Fails with CODE_DATA where the transform does not take a value of the chosen rows in column `col`. */
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
-/* Suggests the log on standard error, if the target is positive and skewed. */
-void hint_transform(ctgp *c, const frame *f, int64_t col);
+/* The transform that makes a skewed target, or one of shares, least skewed, by half at least; else none. */
+ct_transform_kind likely_transform(ctgp *c, const frame *f, int64_t col);
 
 #endif
