@@ -11,6 +11,7 @@
 #include "fit_report.h"
 #include "many.h"
 #include "open.h"
+#include "progress.h"
 #include "result.h"
 
 /* The model is written before it is scored, so that a second Ctrl-C does not lose it. */
@@ -19,6 +20,7 @@ static void fit_one(ctgp *c, const settings *s, const learned *t)
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     const fit_output l = fit_learn(c, s, t);
     save_gp(c, l.gp, s->model, &how);
+    watch_over();
     writer w = result_begin(c, stdout);
     fit_report(&w, s, &l);
     result_end(&w);

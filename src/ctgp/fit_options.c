@@ -27,7 +27,7 @@ static struct {
     long restarts, iterations, seed;
     double fraction, last;
     bool quiet, verbose;
-} words = { .noise = -1, .priors = -1, .optimizer = -1, .restarts = -1 };
+} words = { .noise = -1, .transform = -1, .priors = -1, .optimizer = -1, .restarts = -1 };
 
 static const option options[] = {
     { "--target", "A,B,...", "column to learn, or several (required)", .text = &given.target,
@@ -58,7 +58,7 @@ static const option options[] = {
       .text = &given.lower },
     { "--upper", "NAME=V,...", "their largest values", .text = &given.upper },
     { "--transform", "KIND",
-      "learn log, logit or sqrt of the target; predictions and scores are of the target",
+      "learn log, logit or sqrt of the target, or none; unless given, what leave-one-out prefers",
       .choice = &words.transform, .choices = "none log logit sqrt" },
     { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"",
       .text = &words.mean },
@@ -140,12 +140,14 @@ static void set_model(ctgp *c, settings *s)
     s->noise = noise_settings(c, words.noise > 0 ? words.noise : 0, words.noise >= 0, words.noise_in,
                               words.noise_by);
     s->gp.noise = s->noise.kind;
-    s->gp.transform = (ct_transform_kind)words.transform;
+    s->gp.transform = words.transform > 0 ? (ct_transform_kind)words.transform : CT_TRANSFORM_NONE;
     s->gp.priors = words.priors < 0 ? (s->kernel ? CT_PRIORS_NONE : CT_PRIORS_WEAK)
                                     : (words.priors ? CT_PRIORS_NONE : CT_PRIORS_WEAK);
     s->gp.standardize = words.as_is ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->dtype = words.narrow ? CT_F32 : CT_F64;
     s->outputs = (ct_outputs_kind)words.outputs;
+    s->any_transform = words.transform < 0 && !s->kernel && !s->time_limit && !s->fit.checkpoint &&
+                       !noise_is_given(s->gp.noise);
     read_mean(words.mean, &s->gp);
 }
 

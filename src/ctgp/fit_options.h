@@ -29,6 +29,7 @@ typedef struct settings {
     ct_outputs_kind outputs;     /* of several */
     long rank;
     bool no_factor;
+    bool any_transform; /* it is chosen by leave-one-out */
 } settings;
 
 settings fit_read_settings(ctgp *c, int argc, char **argv);

@@ -13,6 +13,7 @@
 #include "names.h"
 #include "open.h"
 #include "parameters.h"
+#include "progress.h"
 #include "result.h"
 #include "season.h"
 #include "text.h"
@@ -41,6 +42,7 @@ static void conclude(ctgp *c, const settings *s, ct_outputs *o, const fit_output
     const ct_gp *whole = ct_outputs_joint_model(o);
     writer w = result_begin(c, stdout);
     save_outputs(c, o, s->model, &how);
+    watch_over();
     if (s->outputs && !w.json) {
         say(w.to, "%s, of outputs divided by their standard deviation:\n", outputs_name(s->outputs));
         write_parameters(&w, whole, false);

@@ -94,7 +94,8 @@ void fit_report(writer *w, const settings *s, const fit_output *l)
     write_model(w, l->gp, w->json || !s->outputs);
     write_end(w, &r, s->fit.optimizer);
     if (!w->json) print_rounding(w->to, l->gp);
-    write_outliers(w, l->gp, &l->t.f, "  outliers                     ");
+    write_outliers(w, l->gp, l->t.f.n_rows == ct_gp_points(l->gp) ? &l->t.f : NULL,
+                   "  outliers                     ");
     write_seasons(w, all->season, all->seasons);
     write_test(w, fit_score(w->c, &l->t, &l->h, l->gp));
     if (!w->json) print_found(w->c, w->to, l->gp);

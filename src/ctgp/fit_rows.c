@@ -71,7 +71,5 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     for (int64_t j = 0; j < targets; j++) check_values(c, f, of[j], true);
     for (int64_t j = d - 1; j >= 0; j--) check_values(c, f, cols[j], false);
     if (s->gp.noise == CT_NOISE_NONE) frame_distinct(c, f, cols, d);
-    for (int64_t j = 0; j < targets && !s->gp.transform; j++) note_range(c, f, of[j]);
-    if (!s->gp.transform && !noise_is_given(s->gp.noise) && !s->outputs) hint_transform(c, f, of[0]);
     return kept < all ? all : 0;
 }

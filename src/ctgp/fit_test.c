@@ -45,12 +45,24 @@ static void hold_rest(ctgp *c, const settings *s, frame *f, frame *h)
          drop ? "" : "; the others are held back");
 }
 
+/* Keeps MOST of the rows that are held back, which tell the scores to a hundredth. */
+static void thin_out(frame *h)
+{
+    enum { MOST = 5000 };
+    const int64_t n = h->n_rows;
+    if (n <= MOST) return;
+    for (int64_t i = 0; i < MOST; i++) h->rows[i] = h->rows[i * n / MOST];
+    h->n_rows = MOST;
+    note("%d of the rows held back are scored", MOST);
+}
+
 void fit_hold_rows(ctgp *c, const settings *s, frame *f, frame *h)
 {
     *h = (frame){ .path = f->path, .table = f->table };
     h->rows = take(c, f->n_rows, sizeof *h->rows, "rows");
     if (s->test > 0) hold_share(c, s, f, h);
     if (s->max_rows && f->n_rows > s->max_rows) hold_rest(c, s, f, h);
+    thin_out(h);
 }
 
 void fit_check_held(ctgp *c, const settings *s, const learned *t, const frame *h)

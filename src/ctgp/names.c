@@ -74,7 +74,7 @@ const char *noise_kind(ct_gp_noise noise)
 
 const char *prior_name(ct_prior_kind kind)
 {
-    static const char *const names[] = { "none",  "normal",      "log-normal",
-                                         "gamma", "half-Cauchy", "soft lower bound" };
+    static const char *const names[] = { "none",        "normal",           "log-normal",        "gamma",
+                                         "half-Cauchy", "soft lower bound", "Cauchy lower bound" };
     return names[kind];
 }

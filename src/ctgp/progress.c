@@ -35,6 +35,15 @@ static void catch_signals(void)
             sigaction(stops[i], &action, NULL);
 }
 
+bool watch_stopped(void) { return interrupted; }
+
+void watch_over(void)
+{
+    struct sigaction at;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (!sigaction(stops[i], NULL, &at) && at.sa_handler == on_interrupt) signal(stops[i], SIG_DFL);
+}
+
 /* Seconds of a clock that nobody sets. */
 static double now(void)
 {
@@ -115,6 +124,9 @@ static void estimate(watch *w, const ct_fit_progress *p)
          usual);
 }
 
+/* The next evaluation, the factor and the calibration, in evaluations. */
+#define LATER 2.5
+
 /* -- the callback ---------------------------------------------------------------------------------------- */
 
 static void show_iteration(watch *w, const ct_fit_progress *p, const ct_gp_tried *t)
@@ -148,8 +160,10 @@ static void show_step(watch *w, const ct_fit_progress *p)
 static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
-    if (w->s->progress != PROGRESS_NONE) show_step(w, p);
-    w->late = w->late || (w->end && now() >= w->end && p->iteration > 0); /* there is a model to keep */
+    const bool kept = p->iteration > 0 || !p->evaluation; /* there is a model to keep */
+    if (w->s->progress != PROGRESS_NONE && p->evaluation) show_step(w, p);
+    if (w->end && now() + LATER * p->ahead >= w->end && kept && !w->late)
+        w->late = p->evaluation ? "are over" : "leave no time for all rows";
     return interrupted || w->late;
 }
 

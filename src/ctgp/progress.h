@@ -7,9 +7,9 @@
 
 typedef struct watch {
     const settings *s;
-    double end; /* of the time limit; 0: none */
-    bool late;  /* the limit has passed */
-    bool shown; /* it is on the terminal */
+    double end;       /* of the time limit; 0: none */
+    const char *late; /* NULL, or what the limit does */
+    bool shown;       /* it is on the terminal */
     bool estimated;
     const char *checkpoint;          /* NULL: there is none, or the fit has said that it goes on from there */
     const ct_gp_choice *choice;      /* NULL: one model, whose kernel is given */
@@ -24,6 +24,10 @@ typedef struct watch {
 
 /* Watches searches of the rows X by `how`, whose callback it sets. Catches Ctrl-C, SIGTERM and SIGUSR1. */
 void watch_begin(ctgp *c, watch *w, const settings *s, ct_fit_options *how, const ct_tensor *X, int models);
+/* Whether Ctrl-C or a signal like it has ended a search. */
+bool watch_stopped(void);
+/* From now on, with the model written, Ctrl-C, SIGTERM and SIGUSR1 end the program. */
+void watch_over(void);
 /* Ends the line of progress, so that it stays on the terminal. */
 void watch_end_line(watch *w);
 /* A line for each candidate whose criterion is known and not yet printed. */

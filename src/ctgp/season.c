@@ -7,11 +7,7 @@
 #include "columns.h"
 #include "context.h"
 #include "failure.h"
-#include "learned.h"
 #include "text.h"
-
-/* A weaker one is not worth a hint. */
-#define STRONG 0.1
 
 /* Further starts of a search whose period has no start. */
 enum { PERIOD_RESTARTS = 4 };
@@ -92,27 +88,13 @@ void print_seasons(const ct_season *season, int count, const ct_column *column, 
     if (!count && asked) note("%s: no season is found", column->name);
 }
 
-/* The only input, or the only time among several; else -1. */
-static int64_t likely_column(const ct_gp *gp)
+void season_hint(ctgp *c, const ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model)
 {
-    int64_t found = -1, times = 0;
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
-        if (ct_gp_input(gp, j)->kind == CT_COLUMN_TIME) found = j, times++;
-    if (ct_gp_dims(gp) == 1) return ct_gp_input(gp, 0)->kind == CT_COLUMN_CATEGORY ? -1 : 0;
-    return times == 1 ? found : -1;
-}
-
-/* Looks for seasons of g(y), where the choice searches, too. */
-void season_hint(ctgp *c, ct_gp *gp, const ct_tensor *X)
-{
-    const int64_t j = likely_column(gp), n = ct_gp_points(gp);
     ct_season season[CT_SEASONS];
     int count;
-    if (j < 0 || periods_of(ct_gp_kernel(gp))) return;
-    double *z = model_targets(c, gp);
-    for (int64_t i = 0; i < n; i++) z[i] = ct_transform_value(ct_gp_transform(gp), z[i]);
-    const ct_tensor *target = own_tensor(c, ct_from(c->device, CT_F64, ct_shape1(n), z));
-    if (ct_find_seasons(X, j, target, season, &count) || !count || season[0].power < STRONG) return;
+    int64_t j;
+    if (periods_of(ct_gp_kernel(gp)) || ct_gp_likely_seasons(X, y, model, season, &count, &j) || !count)
+        return;
     print_seasons(season, 1, ct_gp_input(gp, j), false);
     const char *of = ct_gp_dims(gp) > 1 ? text_of(c, "dims=%lld, ", (long long)j) : "";
     note("the kernel has no part for it, such as scale * periodic(%speriod=%.4g)", of, season[0].period);

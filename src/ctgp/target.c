@@ -1,4 +1,4 @@
-/* The target on another scale, --transform: its domain, its name, and a hint if it would help. */
+/* The target on another scale, --transform: its domain, its name, and which may help. */
 #include "target.h"
 
 #include <math.h>
@@ -6,6 +6,9 @@
 #include "context.h"
 #include "numbers.h"
 #include "text.h"
+
+/* The least skewness of a target whose log or root is tried. */
+#define SKEWED 1.0
 
 const char *target_text(ctgp *c, const ct_gp *gp)
 {
@@ -51,14 +54,20 @@ void note_range(ctgp *c, const frame *f, int64_t col)
         note("'%s' counts from 0: intervals reach below; --transform sqrt holds them above", name);
 }
 
-void hint_transform(ctgp *c, const frame *f, int64_t col)
+ct_transform_kind likely_transform(ctgp *c, const frame *f, int64_t col)
 {
-    double *y = frame_values(c, f, &col, 1);
+    const double *y = frame_values(c, f, &col, 1);
     const moments as_is = moments_of(y, f->n_rows, 1);
-    for (int64_t k = 0; k < f->n_rows; k++) y[k] = log(y[k]);
-    const double of_log = moments_of(y, f->n_rows, 1).skewness;
-    if (as_is.low > 0 && as_is.skewness > 1 && fabs(of_log) < 0.5 * as_is.skewness)
-        note("'%s' is positive and skewed (%.2g, its log %.2g): --transform log may predict better; ctgp "
-             "compare tells",
-             ct_table_name(f->table, col), as_is.skewness, of_log);
+    const bool share = as_is.low > 0 && as_is.high < 1;
+    double *z = take(c, f->n_rows, sizeof *z, "rows"), least = share ? INFINITY : fabs(as_is.skewness) / 2;
+    ct_transform_kind found = CT_TRANSFORM_NONE;
+    for (int kind = CT_TRANSFORM_LOG; kind <= CT_TRANSFORM_SQRT && as_is.low >= 0; kind++) {
+        for (int64_t k = 0; k < f->n_rows; k++)
+            z[k] = ct_transform_value((ct_transform){ .kind = (ct_transform_kind)kind }, y[k]);
+        const moments m = moments_of(z, f->n_rows, 1);
+        if (m.n < as_is.n || !(fabs(m.skewness) < least) || (as_is.skewness < SKEWED && !share)) continue;
+        least = fabs(m.skewness);
+        found = (ct_transform_kind)kind;
+    }
+    return found;
 }

@@ -11,7 +11,7 @@ const char *target_text(ctgp *c, const ct_gp *gp);
 void check_target(ctgp *c, const frame *f, int64_t col, ct_transform_kind kind);
 /* A note where the target is 0 or 1, or a count that reaches 0, so that intervals leave its range. */
 void note_range(ctgp *c, const frame *f, int64_t col);
-/* Suggests the log on standard error, if the target is positive and skewed. */
-void hint_transform(ctgp *c, const frame *f, int64_t col);
+/* The transform that makes a skewed target, or one of shares, least skewed, by half at least; else none. */
+ct_transform_kind likely_transform(ctgp *c, const frame *f, int64_t col);
 
 #endif

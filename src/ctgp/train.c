@@ -40,11 +40,12 @@ _Noreturn static void fail_fit(ctgp *c, const ct_gp_options *options)
 /* Fails unless there is a model to keep. */
 static void conclude(ctgp *c, const watch *w, ct_status status, bool kept, const ct_gp_options *options)
 {
-    if (!status) return;
+    const bool tried = options && options->transform && w->s->any_transform; /* there is another model */
+    if (!status || tried) return;
     if (status != CT_ESTOPPED) fail_fit(c, options);
     if (!kept) fail(c, CODE_STOPPED, "stopped before the first iteration: no model is written");
     if (w->late)
-        note("the %ld s of --time-limit are over; the best model so far is kept", w->s->time_limit);
+        note("the %ld s of --time-limit %s; the best model so far is kept", w->s->time_limit, w->late);
     else
         note("stopped; the best model so far is kept");
 }
@@ -116,6 +117,11 @@ static ct_gp *choose(ctgp *c, watch *w, const ct_tensor *X, const ct_tensor *y, 
         watch_criteria(w);
         print_calibration(choice, model->noise_variances, c->device);
     }
+    if (gp && choice->forecasts)
+        note("the covariance is chosen by AICc and by forecasts of the last tenth of the rows");
+    if (gp && ct_gp_points(gp) < w->n)
+        note("the model is that of the %lld rows which chose the covariance: --max-rows takes more",
+             (long long)ct_gp_points(gp));
     conclude(c, w, status, gp && choice->iterations, model);
     return gp;
 }

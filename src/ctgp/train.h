@@ -9,7 +9,8 @@
 ct_kernel *parse_kernel(ctgp *c, const char *text, const ct_column *inputs, int64_t d);
 
 /* Fits a model of `kernel`, which it takes over, within the bounds, or chooses a covariance where `kernel` is
- * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. */
+ * NULL. Ctrl-C, SIGTERM or the end of the time ends the fit with the best model so far. NULL where a
+ * transform is only tried, and fails. */
 ct_gp *train(ctgp *c, const settings *s, const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
              const ct_gp_options *model, const ct_gp_choose_options *how, ct_gp_choice *choice);
 

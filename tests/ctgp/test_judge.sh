@@ -89,7 +89,7 @@ that 'holds none back' sh -c '! grep -q held out err'
 ok 'thousands of rows' '^n=50 ' "${fit[@]}" <(awk 'BEGIN { srand(1); print "a,y"
     for (i = 0; i < 20000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }') --max-rows 50 \
     --model many.ctgp
-that 'of which the rest is scored' grep -qE 'rows held back +n=19950 ' out
+that 'of which the rest is scored' grep -qE 'rows held back +n=5000 ' out
 bad 'a share of all' 1 "test-fraction: '1' is not a number between 0 and 1" "${fit[@]}" train.csv \
     --test-fraction 1
 bad 'a share of no row' 2 'holds back 0 of 60 rows' "${fit[@]}" train.csv --features a,b --test-last 0.001

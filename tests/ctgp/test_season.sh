@@ -46,8 +46,9 @@ that 'is none' sh -c '! grep -q season err'
 awk 'BEGIN { srand(8); print "t,y"
     for (i = 0; i < 150; i++) { wander = 0.8 * wander + rand() - 0.5
         printf "%.6f,%.5f\n", i / 12, i / 5 + 3 * sin(i * 3.14159265 / 6) + wander } }' >rise.csv
-ok 'a season on a straight trend' '^  linear' \
+ok 'a season on a straight trend' '^n=105 ' \
     "$ctgp" fit rise.csv --target y --test-last 0.3 --model rise.ctgp
+that 'is chosen by forecasts, too' grep -q 'AICc and by forecasts of the last tenth' err
 that 'is forecast' sh -c 'sed -n "s/.*rows held back.* rmse=\([0-9.]*\).*/\1/p" out |
     awk "{ exit !(\$1 < 2) }"'
 ok 'a kernel without a part for it' '^n=140 ' \

@@ -73,18 +73,22 @@ near 'and its deviation' "$(cell loo.csv 1 std)" '1.25 * sqrt(1.25)' 1e-9
 awk 'BEGIN { srand(3); print "x,batch,y"
     for (i = 0; i < 60; i++) { x = 6 * rand(); e = rand() + rand() + rand()
     printf "%.3f,%s,%.4f\n", x, i % 2 ? "a" : "b", exp(1 + sin(x) + 0.8 * (e - 1.5)) } }' >skew.csv
-says 'a hint for a skewed target' "'y' is positive and skewed \(.*\): --transform log may predict better" \
+ok 'a skewed target' 'parameters are of +log\(y\)$' \
     "$ctgp" fit skew.csv --target y --drop batch --quiet --model plain.ctgp
+that 'learns its log' grep -qE "log of 'y' is learned: leave-one-out gains [0-9.]+ nats a row" err
+ok 'unless it may not' '^n=60 ' "$ctgp" fit skew.csv --target y --drop batch --quiet --transform none \
+    --model plain.ctgp
+that 'in which case nothing is tried' bash -c '! grep -q skewed err'
 says 'with the option there is none' 'nlml' "$ctgp" fit skew.csv --target y --drop batch --quiet \
     --transform log --test-fraction 0.3 --model log.ctgp
 that 'or none' bash -c '! grep -q skewed err'
 near 'held-back rows are covered' "$(field coverage95 out)" 0.95 0.08
 sed 's/,a,/,1,/; s/,b,/,2,/' skew.csv >two.csv
-that 'no hint for one that is not skewed' bash -c '! "$1" fit two.csv --target batch --drop y --quiet 2>&1 |
+that 'not one that is not skewed' bash -c '! "$1" fit two.csv --target batch --drop y --quiet 2>&1 |
     grep -q skewed' - "$ctgp"
 awk -F, 'NR == 1 { print "x,y,err"; next } { print $1 "," $3 "e-140,0.1" }' skew.csv >tiny.csv
 awk -F, 'NR == 1 { print "x,y,err"; next } { print $1 "," $3 ",0.1" }' skew.csv >err.csv
-that 'no hint beside a noise that is given' bash -c '! "$1" fit err.csv --target y --noise-column err \
+that 'nor beside a noise that is given' bash -c '! "$1" fit err.csv --target y --noise-column err \
     --quiet 2>&1 | grep -q skewed' - "$ctgp"
 says 'a log far from 0' 'nlml' "$ctgp" fit tiny.csv --target y --drop err --quiet --transform log \
     --kernel 'scale * rbf' --model tiny.ctgp

@@ -1,8 +1,9 @@
 /* Chooses a covariance. Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
- * [Akaike 1974; Hurvich & Tsai 1989], and calibrates its variances (ct_gp_calibrate_variance). A meaningless
- * parameter improves a fit by the leave-one-out density about twice as much as one by the likelihood, so
- * there m is twice the number of parameters.
+ * [Akaike 1974; Hurvich & Tsai 1989], for a series the one with the lowest sum of AICc / 2n and the mean of
+ * -log p over its last tenth, given the other rows, and calibrates its variances (ct_gp_calibrate_variance).
+ * A meaningless parameter improves a fit by the leave-one-out density about twice as much as one by the
+ * likelihood, so there m is twice the number of parameters.
  *
  *     ct_gp *gp;
  *     ct_gp_choice choice;
@@ -67,6 +68,8 @@ typedef struct ct_gp_choose_options {
      *     9. the periodic parts of 8, or of 5, with " + scale * rbf + scale * matern52(lengthscale=L)",
      *        L = 2 P: a trend and variations around it
      *    10. that with the kernel of 2, from where 9 ended
+     * A single time without seasons, of 60 rows or more, has "linear + " and the kernels of 2 and 3
+     * instead, not by the leave-one-out density.
      * With several inputs all of these parts except the kernel of 2 see only the season's input. 9 then also
      * has the kernel of 2, and there is no 10. */
     const ct_gp_candidate *candidates;
@@ -74,8 +77,8 @@ typedef struct ct_gp_choose_options {
     ct_gp_season season;
     int64_t season_column;
     ct_fit_options fit; /* for every search; a search from another's end has no restarts */
-    int64_t rows;   /* rows that make the choice, 2 or more; 0: all if there are at most 2000, else 1000 */
-    bool as_fitted; /* do not calibrate the variances */
+    int64_t rows;       /* rows that make the choice, 2 or more; 0: 1000, or all if there are fewer */
+    bool as_fitted;     /* do not calibrate the variances */
 } ct_gp_choose_options;
 
 /* The result of a candidate. */
@@ -88,6 +91,7 @@ typedef struct ct_gp_tried {
     ct_fit_end end;
     int64_t parameters;          /* the number of free ones */
     double objective, criterion; /* +inf if there is no model; the criterion also if n <= m + 1 */
+    double forecast;             /* of a series: the mean of -log p over its last tenth; else 0 */
     int iterations, evaluations; /* of all its starts */
 } ct_gp_tried;
 
@@ -96,7 +100,8 @@ typedef struct ct_gp_choice {
     ct_gp_tried tried[CT_GP_CANDIDATES];
     ct_season season[CT_SEASONS]; /* [seasons], those that were found in column season_column */
     int seasons;
-    int64_t season_column;                              /* -1: in none */
+    int64_t season_column; /* -1: in none */
+    bool forecasts;        /* it is a time or has seasons, there are 60 rows, and forecasts decide, too */
     char seasonal[CT_GP_SEASONAL][CT_GP_SEASONAL_TEXT]; /* kernels that `tried` refers to */
     int64_t rows;                                       /* rows that made the choice */
     double variance_factor;              /* by which all variances were multiplied; 1: they were not */
@@ -110,16 +115,23 @@ typedef struct ct_gp_choice {
  * model = NULL: weak priors, else the defaults. options = NULL: the defaults. The candidates are fitted by
  * ct_gp_fit_many, and each holds its factor until the choice is made. If only some rows make the choice,
  * fit.seed draws one row from each of equally many sections of the table; a last search on all rows then
- * starts where the chosen one ended. If no candidate has a model of the drawn rows, all rows choose. *choice
- * (may be NULL) is kept up to date for the progress callback. `model` in its argument is an index of
- * choice->tried, or choice->count in the last search on all rows, and `seconds` counts from this call.
- * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not calibrated, or NULL if there is
- * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is not an earlier candidate's
- * kernel, and for a season column that does not exist, is a category, or is given together with the caller's
- * own candidates; CT_ENUMERIC if no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. A
- * failure to calibrate, except CT_ENOMEM, is reported in *choice only. */
+ * starts where the chosen one ended. It ends when five steps change the objective by less than 0.01, unless
+ * fit.flat says otherwise. Before it the callback is asked, with 0 evaluations and what the first will take
+ * in `ahead`; if it stops there, *gp is the model of the drawn rows. If no candidate has a model of the drawn
+ * rows, all rows choose. *choice (may be NULL) is kept up to date for the progress callback. `model` in its
+ * argument is an index of choice->tried, or choice->count in the last search on all rows, and `seconds`
+ * counts from this call. CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, not
+ * calibrated, or NULL if there is none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is
+ * not an earlier candidate's kernel, and for a season column that does not exist, is a category, or is given
+ * together with the caller's own candidates; CT_ENUMERIC if no candidate has a model, and the failures of
+ * ct_gp_new and ct_gp_fit. A failure to calibrate, except CT_ENOMEM, is reported in *choice only. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);
+
+/* Finds the seasons that the default, CT_GP_SEASON_OF_TIME, tries; *column: the input in which it looks, -1:
+ * none. Fails as ct_find_seasons does. */
+CT_API ct_status ct_gp_likely_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                                      ct_season season[CT_SEASONS], int *count, int64_t *column);
 
 CT_END_DECLS
 #endif

@@ -39,6 +39,7 @@ typedef struct ct_fit_progress {
     double gradient_norm;
     double jitter;            /* in units of y²                                */
     double seconds;           /* since ct_gp_fit was called                    */
+    double ahead;             /* seconds that the next evaluation may take     */
     const double *parameters; /* ct_gp_params values, in the units of the data */
     int64_t n_parameters;
 } ct_fit_progress;
@@ -61,6 +62,7 @@ typedef struct ct_fit_options {
     int restarts;
     int max_iterations;   /* for each start; 0: 200 (L-BFGS), 1000 (Adam) */
     double tolerance;     /* stop when gradient_norm / n is below this; 0: 1e-6, 1e-5 (mixed), 1e-4 (f32) */
+    double flat;          /* stop when five steps change the objective by less; 0: see CT_FIT_FLAT */
     double learning_rate; /* of Adam, in the logs of the parameters; 0: 0.1 */
     uint64_t seed;        /* of the restarts' points; the same seed gives the same fit */
     ct_fit_fn progress;   /* may be NULL */
@@ -100,7 +102,8 @@ CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fi
                                 ct_status *status);
 
 /* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than
- * 1e-6; in mixed precision by less than 1e-4 or a third of the error; in f32 by less than 1e-3. */
+ * options.flat, by default 1e-6; in mixed precision by less than 1e-4 or a third of the error; in f32 by less
+ * than 1e-3. */
 typedef enum ct_fit_end {
     CT_FIT_UNKNOWN = 0, /* no fit yet, or an old file                         */
     CT_FIT_GRADIENT,    /* the gradient is below the tolerance                */

@@ -112,6 +112,8 @@ typedef enum ct_prior_kind {
     CT_PRIOR_HALF_CAUCHY, /* scale a                                                          */
     /* A soft lower bound, improper: exp(-½ (log(v/a)/b)²) for v < a, 1 above. */
     CT_PRIOR_SOFT_LOWER,
+    /* The same with a heavy tail: 1 / (1 + (log(v/a)/b)²) for v < a, 1 above. */
+    CT_PRIOR_CAUCHY_LOWER,
 } ct_prior_kind;
 
 typedef struct ct_prior {

@@ -66,7 +66,9 @@ typedef enum ct_gp_standardize {
 
 /* Priors for parameters without a start value, bounds or prior of their own. Weak priors are
  * CT_PRIOR_SOFT_LOWER with b = 2. For a lengthscale over columns of X, a is √(number of columns) standard
- * deviations; for a learned noise, a is a hundredth of the variance of y. The parameters of
+ * deviations; for a learned noise, a is a hundredth of the variance of y. With fewer than 60 rows the noise
+ * has CT_PRIOR_CAUCHY_LOWER with a tenth of the variance and b = 1.5, and if each y is a multiple of a power
+ * of ten, the lower bound step² / 12, but at most a thousandth of the variance. The parameters of
  * CT_NOISE_LOG_LINEAR have normal priors: "noise.log_variance" around the log of a tenth of the variance of
  * y, with standard deviation 3; "noise.slope[j]" around 0, with standard deviation 1 over that of column j.
  * [Fuglstad et al. 2019; Hvarfner et al. 2024] */

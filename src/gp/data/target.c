@@ -14,6 +14,19 @@ static void measure(ct__target *t, const double *y, int64_t n)
     t->transform.least = 0.25 * (isfinite(least) ? least : 1);
 }
 
+/* The largest power of ten of which each y is a multiple; 0 if it is below a ten-thousandth of the range. */
+static double step_of(const double *y, int64_t n)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) low = fmin(low, y[i]), high = fmax(high, y[i]);
+    for (double step = pow(10, ceil(log10(high - low))); step > 1e-4 * (high - low); step /= 10) {
+        int64_t i = 0;
+        while (i < n && fabs(y[i] / step - round(y[i] / step)) < 1e-3) i++;
+        if (i == n) return step;
+    }
+    return 0;
+}
+
 /* A y that is not finite is left to the check of all numbers. */
 static ct_status transform(const ct__target *t, ct_device *device, double *y, int64_t n)
 {
@@ -32,13 +45,19 @@ static ct_status transform(const ct__target *t, ct_device *device, double *y, in
 
 ct_tensor *ct__target_of(ct__target *t, const ct_tensor *y, bool first)
 {
-    if (t->transform.kind == CT_TRANSFORM_NONE) return ct_retain((ct_tensor *)(uintptr_t)y);
+    const bool same = t->transform.kind == CT_TRANSFORM_NONE;
+    if (same && !first) return ct_retain((ct_tensor *)(uintptr_t)y);
     const int64_t n = ct_tensor_count(y);
     ct_device *device = ct_tensor_device(y);
+    ct_tensor *of = NULL;
     double *z = ct__gp_doubles(y);
     if (z && first && t->transform.kind == CT_TRANSFORM_SQRT) measure(t, z, n);
-    ct_tensor *of =
-        z && !transform(t, device, z, n) ? ct__gp_tensor(device, CT_F64, ct_shape2(n, 1), z) : NULL;
+    if (z && same) {
+        t->step = step_of(z, n);
+        of = ct_retain((ct_tensor *)(uintptr_t)y);
+    } else if (z && !transform(t, device, z, n)) {
+        of = ct__gp_tensor(device, CT_F64, ct_shape2(n, 1), z);
+    }
     free(z);
     return of;
 }

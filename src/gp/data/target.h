@@ -10,12 +10,14 @@
 typedef struct ct__target {
     ct_tensor *y;                /* (n, 1), standardised */
     double shift, scale, spread; /* of z */
+    double step;                 /* the power of ten of which each y is a multiple; 0: none, or a transform */
     ct_transform transform;
     double log_slopes; /* Σ log g'(y_i) */
     double log_units;  /* what the units of several outputs add to -log p(y) */
 } ct__target;
 
-/* z = g(y) in a new tensor; with `first`, y also sets the transform's constant. NULL with the reason on the
+/* z = g(y) in a new tensor; with `first`, y also sets the transform's constant and the
+ * step. NULL with the reason on the
  * device. */
 ct_tensor *ct__target_of(ct__target *t, const ct_tensor *y, bool first);
 /* y, and log g'(y), of a standardised s. */

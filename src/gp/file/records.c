@@ -76,7 +76,7 @@ static const ct__field of_factor[] = { FIELD(F64, factor.jitter, CT__FINITE),
 #define FIELD(type, member, most) CT__FIELD(type, ct_param, member, 0, most)
 static const ct__field of_param[] = {
     FIELD(ANY, value, 0),   FIELD(ANY, lower, 0),        FIELD(ANY, upper, 0),
-    FIELD(BOOL, fixed, 1),  FIELD(BOOL, start_given, 1), FIELD(ENUM, prior.kind, CT_PRIOR_SOFT_LOWER),
+    FIELD(BOOL, fixed, 1),  FIELD(BOOL, start_given, 1), FIELD(ENUM, prior.kind, CT_PRIOR_CAUCHY_LOWER),
     FIELD(ANY, prior.a, 0), FIELD(ANY, prior.b, 0),
 };
 #undef FIELD

@@ -112,6 +112,13 @@ static const char *add(ct_gp_choice *c, int k, const char *from, const char *for
     return c->seasonal[k];
 }
 
+/* Appends candidates with a straight trend, for a single time without seasons. */
+static void add_trend(ct_gp_choice *c)
+{
+    add(c, 0, NULL, "linear + %s", ROUGH);
+    add(c, 1, NULL, "linear + %s", BOTH);
+}
+
 /* Appends candidates for the seasons of a column. First the rough part plus one season whose shape changes
  * slowly; the same, started at a season that fades within three periods; with a straight trend; two seasons.
  * Then these with a trend and variations around it. With a single column the rough part joins these later,
@@ -156,20 +163,35 @@ static int64_t likely_column(const ct_column *inputs, int64_t d)
 /* Seasons that nobody asked for, of a number or of one of several inputs, must be strong. */
 #define STRONG 0.1
 
+ct_status ct_gp_likely_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                               ct_season season[CT_SEASONS], int *count, int64_t *column)
+{
+    const int64_t d = ct_tensor_dim(X, 1), j = *column = likely_column(model->inputs, d);
+    *count = 0;
+    if (j < 0) return CT_OK;
+    const bool time = d == 1 && model->inputs && model->inputs[j].kind == CT_COLUMN_TIME;
+    const ct_status s = ct__find_seasons_of(X, j, y, model->transform, season, count);
+    if (!time && *count && season[0].power < STRONG) *count = 0;
+    return s;
+}
+
 static ct_status find_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *how, ct_gp_choice *choice)
 {
-    const int64_t d = ct_tensor_dim(X, 1);
     const bool asked = how->season == CT_GP_SEASON_OF_COLUMN;
-    const int64_t j = asked                              ? how->season_column
-                      : how->season == CT_GP_SEASON_NONE ? -1
-                                                         : likely_column(model->inputs, d);
-    if (j < 0) return CT_OK;
-    const bool any = asked || (d == 1 && model->inputs && model->inputs[j].kind == CT_COLUMN_TIME);
-    const ct_status s = ct__find_seasons_of(X, j, y, model->transform, choice->season, &choice->seasons);
-    if (!any && choice->seasons && choice->season[0].power < STRONG) choice->seasons = 0;
-    choice->season_column = j;
-    if (!s && choice->seasons) add_seasonal(choice, j, d);
+    if (how->season == CT_GP_SEASON_NONE) return CT_OK;
+    choice->season_column = how->season_column;
+    const ct_status s =
+        asked ? ct__find_seasons_of(X, how->season_column, y, model->transform, choice->season,
+                                    &choice->seasons)
+              : ct_gp_likely_seasons(X, y, model, choice->season, &choice->seasons, &choice->season_column);
+    const int64_t j = choice->season_column, d = ct_tensor_dim(X, 1);
+    const bool time = j >= 0 && model->inputs && model->inputs[j].kind == CT_COLUMN_TIME;
+    choice->forecasts = !s && ct_tensor_dim(X, 0) >= FEW_ROWS && (time || choice->seasons);
+    if (!s && choice->seasons)
+        add_seasonal(choice, j, d);
+    else if (choice->forecasts && d == 1 && how->fit.objective != CT_OBJECTIVE_LOO)
+        add_trend(choice);
     return s == CT_ENOMEM ? s : CT_OK; /* ct_gp_new reports all other faults of the data */
 }
 

@@ -13,12 +13,16 @@
 #include "candidates.h"
 #include "evaluate.h"
 #include "fit.h"
+#include "forecast.h"
 #include "gp/data/rows.h"
 #include "gp/file/fingerprint.h"
 #include "gp/model/model.h"
 #include "gp/model/param_values.h"
 
-enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows, SOME are used for the choice */
+enum { SOME = 1000 }; /* of more rows, as many are used for the choice */
+/* The last search, on all rows from there, ends when five steps change the objective by less: far less than
+ * the posterior of a parameter varies. */
+#define ENOUGH 0.01
 
 typedef struct choosing {
     const ct_tensor *X, *y; /* all rows */
@@ -55,17 +59,11 @@ static ct_status order_candidates(choosing *c, ct_device *device)
     return CT_OK;
 }
 
-static int64_t free_params(const ct_gp *gp)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < gp->params.count; i++) count += !gp->params.param[i].fixed;
-    return count;
-}
-
 /* 2 m n / (n - m - 1) */
 static double penalty(const ct_gp *gp, ct_fit_objective objective)
 {
-    double n = (double)gp->rows.n, m = (double)free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
+    double n = (double)gp->rows.n,
+           m = (double)ct__gp_free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
     return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
 }
 
@@ -82,7 +80,7 @@ static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tenso
                             .from = t->from,
                             .status = CT_ESTOPPED,
                             .end = CT_FIT_NOT_STARTED,
-                            .parameters = free_params(c->gp[k]),
+                            .parameters = ct__gp_free_params(c->gp[k]),
                             .objective = INFINITY,
                             .criterion = INFINITY };
         if (t->parameters < fewest) fewest = t->parameters;
@@ -163,7 +161,7 @@ static ct_status fit_round(choosing *c, int round)
     return s;
 }
 
-/* *winner: the model with the lowest criterion; NULL with CT_ENUMERIC or CT_ESTOPPED if there is none. */
+/* *winner: the model with the lowest loss; NULL with CT_ENUMERIC or CT_ESTOPPED if there is none. */
 static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                         ct_gp **winner)
 {
@@ -175,11 +173,7 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
         s = ct__checkpoint_open(&c->checkpoint, c->how.fit.checkpoint, c->gp, choice->count, &c->how.fit,
                                 c->print);
     for (int round = 0; round < choice->count && !s && !c->stopped; round++) s = fit_round(c, round);
-    for (int k = 0; k < choice->count && !s; k++) {
-        const ct_gp_tried *t = &choice->tried[k];
-        bool better = choice->best < 0 || t->criterion < choice->tried[choice->best].criterion;
-        if (isfinite(t->objective) && better) choice->best = k;
-    }
+    if (!s) s = ct__choose_best(choice, c->gp, choice->forecasts && !c->stopped);
     *winner = choice->best < 0 ? NULL : c->gp[choice->best];
     for (int k = 0; k < choice->count; k++) {
         if (k != choice->best) ct_gp_free(c->gp[k]);
@@ -222,8 +216,22 @@ static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
     return s;
 }
 
-/* *gp: the model of all rows with the covariance that some of them chose, started at their optimum.
- * CT_ENUMERIC if one of the two has no factor. */
+/* The callback, before an evaluation that takes longer than those of `some` by the cube of the rows, may
+ * stop: they are the model then. */
+static ct_status ask(choosing *c, const ct_gp *some)
+{
+    const ct_fit_start *best = &some->report.start[some->report.best];
+    const double growth = pow((double)ct_tensor_dim(c->X, 0) / (double)some->rows.n, 3);
+    const double ahead = best->seconds / best->evaluations * growth;
+    const ct_fit_progress p = { .starts = 1, .objective = INFINITY, .best = INFINITY, .ahead = ahead };
+    int64_t stopped = pass_on(c, &p);
+    const ct_status s = ct__comm_agree(c->model.comm, some->device, CT_OK, &stopped);
+    return s || !stopped ? s
+                         : ct_device_fail(some->device, CT_ESTOPPED, "ct_gp_choose: stopped by the caller");
+}
+
+/* *gp: the model of all rows with the covariance that some of them chose, started at their optimum, or if the
+ * callback stops before there is one, the model of these. CT_ENUMERIC if one of the two has no factor. */
 static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 {
     ct_device *device = ct_tensor_device(c->X);
@@ -234,15 +242,16 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     if (!s) s = search_some(c, rows, &some);
     const char *kernel = some ? c->choice->tried[c->choice->best].kernel : NULL;
     all = some ? ct_gp_new(c->X, c->y, ct_kernel_parse(kernel), &c->model) : NULL;
-    if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
-    ct_gp_free(some);
+    if (some && !s) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
     c->list[0] = c->choice->count;
+    if (c->how.fit.flat == 0) c->how.fit.flat = ENOUGH;
+    if (!s) s = ask(c, some);
     if (!s) s = fit(c, &all, 1, CT_FIT_NO_RESTARTS, &status);
     if (!s) s = status;
-    if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
-        *gp = all;
-    else
-        ct_gp_free(all);
+    const bool found = all && all->report.end != CT_FIT_UNKNOWN && isfinite(all->report.objective);
+    if (!s || s == CT_ESTOPPED) *gp = found ? all : some;
+    if (*gp != all) ct_gp_free(all);
+    if (*gp != some) ct_gp_free(some);
     return s;
 }
 
@@ -250,7 +259,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 
 static ct_status choose(choosing *c, ct_gp **gp)
 {
-    int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
+    int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : SOME;
     ct_status s = ct__candidates(c->X, c->y, &c->model, &c->how, rows < n ? rows : n, c->choice);
     if (!s) s = order_candidates(c, ct_tensor_device(c->X));
     if (s) return s;

@@ -45,6 +45,7 @@ static bool report(ct__start *t, double value, double norm, double jitter)
                                 .gradient_norm = norm,
                                 .jitter = jitter * gp->target.scale * gp->target.scale,
                                 .seconds = ct__now() - f->begun,
+                                .ahead = t->took,
                                 .parameters = t->v,
                                 .n_parameters = gp->params.count };
     pthread_mutex_lock(&f->lock->mutex);
@@ -157,7 +158,9 @@ int ct__start_evaluate(void *context, const double *x, double *value, double *g)
     }
     memcpy(t->at.z, x, (size_t)t->at.n * sizeof *x);
     t->report.iterations += t->report.evaluations++ >= t->begun && f->optimizer->counts_all;
+    const double begun = ct__now();
     const ct_status s = obtain(t);
+    t->took = ct__now() - begun;
     if (s && s != CT_ENUMERIC) return ct__start_end(t, CT_FIT_FAILED, s);
     if (s && outside(t, x, value, g)) return 1;
     if (!s) norm = inside(t, x, value, g);

@@ -46,6 +46,7 @@ typedef struct ct__start {
     int64_t logged;       /* the last record found in the checkpoint */
     bool stopped;         /* the caller asked this start, or another, to stop */
     bool known;           /* the search has not asked yet for its first point, which is the best */
+    double took;          /* seconds of the last evaluation */
     int begun;            /* evaluations before the search's second; INT_MAX until it begins */
     double *v, *best, *x; /* the present point in v; the best point; that of the search */
     double *lowest;       /* the numbers of the best point */

@@ -85,9 +85,10 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
         .lock = lock,
         .index = index,
         .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
-        .flat = narrow  ? 1e-3
-                : noisy ? 1e-4
-                        : 1e-6,
+        .flat = options->flat > 0 ? options->flat
+                : narrow          ? 1e-3
+                : noisy           ? 1e-4
+                                  : 1e-6,
         .begun = ct__now(),
         .max_iterations = options->max_iterations ? options->max_iterations : optimizer->iterations,
         .report = { .optimizer = adam ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_LBFGS,
@@ -238,6 +239,7 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
                                  { "restarts", o->restarts, CT_FIT_NO_RESTARTS, 100000 },
                                  { "max_iterations", o->max_iterations, 0, INT_MAX },
                                  { "tolerance", o->tolerance, 0, INFINITY },
+                                 { "flat", o->flat, 0, DBL_MAX },
                                  { "learning_rate", o->learning_rate, 0, DBL_MAX } };
     if (ct__options_check(device, "ct_gp_fit", range, sizeof range / sizeof *range)) return CT_EINVAL;
     if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__lbfgs.run)

@@ -57,7 +57,7 @@ static void search(ct__start *t)
                           .lower = f->lower,
                           .upper = f->upper,
                           .max_evaluations = f->optimizer->evaluations(f->max_iterations),
-                          .flat = f->flat / (double)t->gp->rows.n,
+                          .flat = f->flat * (f->options->flat > 0 ? 0.01 : 1) / (double)t->gp->rows.n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = ct__start_evaluate,
                           .best = t->best,

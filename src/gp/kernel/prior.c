@@ -19,7 +19,8 @@ static bool prior_valid(const ct_prior *p, bool positive)
     case CT_PRIOR_NORMAL: return isfinite(p->a) && ct__positive(p->b);
     case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && ct__positive(p->b);
     case CT_PRIOR_GAMMA:
-    case CT_PRIOR_SOFT_LOWER: return positive && ct__positive(p->a) && ct__positive(p->b);
+    case CT_PRIOR_SOFT_LOWER:
+    case CT_PRIOR_CAUCHY_LOWER: return positive && ct__positive(p->a) && ct__positive(p->b);
     case CT_PRIOR_HALF_CAUCHY: return positive && ct__positive(p->a);
     }
     return false;
@@ -57,6 +58,10 @@ double ct__prior_log_density(const ct_prior *p, double v, double *slope)
         t = fmin(log(v / a) / b, 0);
         *slope = -t / (b * v);
         return -0.5 * t * t;
+    case CT_PRIOR_CAUCHY_LOWER: /* 1 / (1 + t²), the same t */
+        t = fmin(log(v / a) / b, 0);
+        *slope = -2 * t / (b * v * (1 + t * t));
+        return -log1p(t * t);
     case CT_PRIOR_NONE: break;
     }
     *slope = 0;

@@ -91,18 +91,12 @@ static double start_value(const ct_gp *gp, int64_t i)
     return start * (apart ? pow(0.4, n->number - 1) : 1) * typical(gp, i);
 }
 
-/* The soft lower bound of a noise variance. Few rows say little about the noise, so (a, b) goes from
- * (0.1 var y, 1.5) up to FEW rows to (0.01 var y, 2) from MANY on. */
-static ct_prior noise_prior(const ct_gp *gp, int64_t i)
-{
-    enum { FEW = 30, MANY = 60 };
-    const double n = (double)gp->rows.n, many = fmin(fmax((n - FEW) / (MANY - FEW), 0), 1);
-    return (ct_prior){ CT_PRIOR_SOFT_LOWER, pow(10, -1 - many) * typical(gp, i), 1.5 + many / 2 };
-}
-
 /* With short lengthscales and a vanishing noise a model passes through any data, so both have a price. Long
- * lengthscales have none, since a column may not matter. The prior is half of a log-normal, in the spirit of
- * penalised complexity [Fuglstad et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
+ * lengthscales have none, since a column may not matter. Their prior is half of a log-normal, in the spirit
+ * of penalised complexity [Fuglstad et al. 2019], and grows with √d [Hvarfner et al. 2024]. Few rows say
+ * little about the noise, so its prior is higher there, with a heavy tail, since a function may have none. */
+enum { FEW_ROWS = 60 };
+
 static ct_prior first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->params.param[i];
@@ -115,8 +109,17 @@ static ct_prior first_prior(const ct_gp *gp, int64_t i)
     if (of_log_noise(gp, i))
         return (ct_prior){ CT_PRIOR_NORMAL, start_value(gp, i),
                            i == gp->params.noise_at ? 3 : typical(gp, i) };
-    if (is_noise(gp, i) && gp->noise.kind != CT_NOISE_GIVEN_PLUS) return noise_prior(gp, i);
-    return p->prior;
+    if (!is_noise(gp, i) || gp->noise.kind == CT_NOISE_GIVEN_PLUS) return p->prior;
+    return gp->rows.n < FEW_ROWS ? (ct_prior){ CT_PRIOR_CAUCHY_LOWER, 0.1 * typical(gp, i), 1.5 }
+                                 : (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
+}
+
+/* A target written in steps, such as a count, has at least the noise of rounding, step² / 12, which few rows
+ * do not show. A function may have few values and no noise, so the bound is at most a thousandth of the
+ * variance. */
+static double least_noise(const ct_gp *gp, int64_t i)
+{
+    return fmin(gp->target.step * gp->target.step / 12, 1e-3 * typical(gp, i));
 }
 
 void ct__gp_first_values(ct_gp *gp)
@@ -125,6 +128,7 @@ void ct__gp_first_values(ct_gp *gp)
         ct_param *p = &gp->params.param[i];
         p->value = fmin(fmax(p->start_given ? p->value : start_value(gp, i), p->lower), p->upper);
         p->prior = first_prior(gp, i);
+        if (is_noise(gp, i) && p->prior.kind == CT_PRIOR_CAUCHY_LOWER) p->lower = least_noise(gp, i);
     }
 }
 

@@ -95,6 +95,13 @@ static ct_status move(ct_gp *gp, int64_t i, double value)
     return ct_gp_set_param(gp, i, &p);
 }
 
+int64_t ct__gp_free_params(const ct_gp *gp)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < gp->params.count; i++) count += !gp->params.param[i].fixed;
+    return count;
+}
+
 ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from)
 {
     double first = 0;

@@ -104,7 +104,8 @@ static ct_prior moved(ct_prior prior, double origin, double r)
     case CT_PRIOR_LOG_NORMAL: return (ct_prior){ prior.kind, prior.a + log(r), prior.b };
     case CT_PRIOR_GAMMA: return (ct_prior){ prior.kind, prior.a, prior.b / r };
     case CT_PRIOR_HALF_CAUCHY:
-    case CT_PRIOR_SOFT_LOWER: return (ct_prior){ prior.kind, r * prior.a, prior.b };
+    case CT_PRIOR_SOFT_LOWER:
+    case CT_PRIOR_CAUCHY_LOWER: return (ct_prior){ prior.kind, r * prior.a, prior.b };
     case CT_PRIOR_NONE: break;
     }
     return prior;

@@ -75,9 +75,7 @@ static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 static double degrees_of_freedom(const ct_gp *gp)
 {
     const double n = (double)gp->rows.n;
-    double p = 0;
-    for (int64_t i = 0; i < gp->params.count; i++) p += !gp->params.param[i].fixed;
-    return fmax(n - p, n / 2);
+    return fmax(n - (double)ct__gp_free_params(gp), n / 2);
 }
 
 static ct_status calibrate(ct_gp *gp, double *factor)

@@ -317,7 +317,7 @@ static void a_choice_can_be_stopped(void **state)
             assert_false(w.late);
             assert_true(w.choice.best >= 0 && isfinite(w.choice.tried[w.choice.best].objective));
             assert_true(isfinite(ct_gp_report(gp).objective) && isfinite(ct_gp_nlml_value(gp)));
-            assert_int_equal(ct_gp_points(gp), 40);
+            assert_true(ct_gp_points(gp) == 40 || (status && ct_gp_points(gp) == rows));
             if (status) assert_true(w.choice.variance_factor == 1);
             ct_gp_free(gp);
         }

@@ -249,8 +249,8 @@ static void so_does_a_choice(void **state)
             assert_same(&best, &r);
             assert_true(choice.best == whole.best && choice.variance_factor == whole.variance_factor);
             assert_int_equal(choice.evaluations, whole.evaluations);
-            /* a choice on some rows that is stopped asks all rows once, from where it is then */
-            assert_true(w.logged >= k && choice.replayed >= w.logged - (rows > 0));
+            /* a choice on some rows asks once without an evaluation */
+            assert_true(w.logged >= k - (rows > 0) && choice.replayed >= w.logged - (rows > 0));
             assert_true(choice.replayed <= w.logged);
             for (int j = 0; j < choice.count; j++)
                 assert_true(choice.tried[j].criterion == whole.tried[j].criterion);

@@ -238,9 +238,9 @@ static void gradient_of_the_objective(void **state)
     assert_gp(gp, device);
     int64_t p = ct_gp_params(gp);
     assert_int_equal(p, 10);
-    const ct_prior priors[] = { { CT_PRIOR_GAMMA, 2, 0.5 },         { CT_PRIOR_LOG_NORMAL, 0.3, 0.8 },
-                                { CT_PRIOR_HALF_CAUCHY, 1.5, 0 },   { CT_PRIOR_SOFT_LOWER, 4, 0.7 },
-                                { CT_PRIOR_SOFT_LOWER, 0.01, 0.7 }, { CT_PRIOR_NORMAL, 1, 2 } };
+    const ct_prior priors[] = { { CT_PRIOR_GAMMA, 2, 0.5 },        { CT_PRIOR_LOG_NORMAL, 0.3, 0.8 },
+                                { CT_PRIOR_HALF_CAUCHY, 1.5, 0 },  { CT_PRIOR_SOFT_LOWER, 4, 0.7 },
+                                { CT_PRIOR_CAUCHY_LOWER, 4, 0.7 }, { CT_PRIOR_NORMAL, 1, 2 } };
     double *u = malloc((size_t)p * sizeof *u), *gradient = malloc((size_t)p * sizeof *gradient), value,
            without;
     for (int64_t i = 0; i < p; i++) {
@@ -264,6 +264,7 @@ static void gradient_of_the_objective(void **state)
             density = exp(-pow((v - a) / b, 2) / 2) / (b * sqrt(2 * 3.14159265358979323846));
             break;
         case CT_PRIOR_SOFT_LOWER: density = v < a ? exp(-pow(log(v / a) / b, 2) / 2) : 1; break;
+        case CT_PRIOR_CAUCHY_LOWER: density = v < a ? 1 / (1 + pow(log(v / a) / b, 2)) : 1; break;
         case CT_PRIOR_NONE: break;
         }
         expected -= log(density);
@@ -363,9 +364,9 @@ static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, 
     const ct_param *p = ct_gp_param(gp, ct_gp_find(gp, name));
     assert_non_null(p);
     assert_int_equal(p->prior.kind, kind);
-    if (kind != CT_PRIOR_SOFT_LOWER) return;
+    if (kind != CT_PRIOR_SOFT_LOWER && kind != CT_PRIOR_CAUCHY_LOWER) return;
     assert_close(p->prior.a, a, 1e-12, 0);
-    assert_close(p->prior.b, 2, 0, 0);
+    assert_close(p->prior.b, kind == CT_PRIOR_SOFT_LOWER ? 2 : 1.5, 0, 0);
 }
 
 /* The priors cost something below lengthscales of √columns deviations and below a noise of a hundredth of the
@@ -412,24 +413,22 @@ static void weak_priors(void **state)
     gp_data_free(&s);
 }
 
-/* The noise of few rows has a firmer prior. */
-static void priors_of_few_rows(void **state)
+/* Few rows have a higher prior. Rounding to a step is a noise of step² / 12 at least; with few values, of a
+ * thousandth of the variance. */
+static void noise_of_steps(void **state)
 {
     (void)state;
-    const struct {
-        int n;
-        double a, b;
-    } row[] = {
-        { 5, 0.1, 1.5 }, { 30, 0.1, 1.5 }, { 45, pow(10, -1.5), 1.75 }, { 60, 0.01, 2 }, { 90, 0.01, 2 }
-    };
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-        gp_data s = gp_data_new(device, CT_F64, row[k].n, 1);
-        double mean, spread;
-        ct__gp_column_moments(s.y_host, row[k].n, 1, &mean, &spread);
+    const double step[] = { 0, 0.01, 0.1, 10 }; /* of a target of deviation 1; 10: two values */
+    for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
+        gp_data s = gp_data_new(device, CT_F64, 40, 1);
+        double mean, spread, *y = ct_tensor_data(s.y);
+        for (int i = 0; i < 40 && step[k] > 0; i++)
+            y[i] = step[k] < 1 ? step[k] * round(y[i] / step[k]) : step[k] * (y[i] > 0);
+        ct__gp_column_moments(y, 40, 1, &mean, &spread);
         ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
-        const ct_prior p = ct_gp_param(gp, ct_gp_find(gp, "noise.variance"))->prior;
-        assert_close(p.a, row[k].a * spread * spread, 1e-12, 0);
-        assert_close(p.b, row[k].b, 1e-12, 0);
+        assert_prior(gp, "noise.variance", CT_PRIOR_CAUCHY_LOWER, 0.1 * spread * spread);
+        const double least = ct_gp_param(gp, ct_gp_find(gp, "noise.variance"))->lower;
+        assert_close(least, fmin(step[k] * step[k] / 12, 1e-3 * spread * spread), 1e-12, 0);
         ct_gp_free(gp);
         gp_data_free(&s);
     }
@@ -548,7 +547,7 @@ int main(void)
         cmocka_unit_test(given_noise_stands_in_the_likelihood),
         cmocka_unit_test(parameters_are_checked),
         cmocka_unit_test(weak_priors),
-        cmocka_unit_test(priors_of_few_rows),
+        cmocka_unit_test(noise_of_steps),
         cmocka_unit_test(weak_priors_where_nothing_is_told),
         cmocka_unit_test(columns_are_kept),
         cmocka_unit_test(nothing_crashes_without_a_model),
