@@ -128,8 +128,8 @@ typedef struct ct_gp_choice {
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);
 
-/* Finds the seasons that the default, CT_GP_SEASON_OF_TIME, tries; *column: the input in which it looks, -1:
- * none. Fails as ct_find_seasons does. */
+/* Finds the seasons that the default, CT_GP_SEASON_OF_TIME, tries in a model (NULL: the defaults); *column:
+ * the input in which it looks, -1: none. Fails as ct_find_seasons does. */
 CT_API ct_status ct_gp_likely_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                                       ct_season season[CT_SEASONS], int *count, int64_t *column);
 

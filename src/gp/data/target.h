@@ -16,9 +16,8 @@ typedef struct ct__target {
     double log_units;  /* what the units of several outputs add to -log p(y) */
 } ct__target;
 
-/* z = g(y) in a new tensor; with `first`, y also sets the transform's constant and the
- * step. NULL with the reason on the
- * device. */
+/* z = g(y) in a new tensor; with `first`, y also sets the transform's constant and the step. NULL with the
+ * reason on the device. */
 ct_tensor *ct__target_of(ct__target *t, const ct_tensor *y, bool first);
 /* y, and log g'(y), of a standardised s. */
 double ct__target_at(const ct__target *t, double s);

@@ -166,12 +166,16 @@ static int64_t likely_column(const ct_column *inputs, int64_t d)
 ct_status ct_gp_likely_seasons(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                                ct_season season[CT_SEASONS], int *count, int64_t *column)
 {
-    const int64_t d = ct_tensor_dim(X, 1), j = *column = likely_column(model->inputs, d);
-    *count = 0;
+    const ct_gp_options of = model ? *model : (ct_gp_options){ 0 };
+    const int64_t d = ct_tensor_dim(X, 1), j = X && y && season && count ? likely_column(of.inputs, d) : 0;
+    if (count) *count = 0;
+    if (!column)
+        return ct_device_fail(ct_tensor_device(X), CT_EINVAL, "ct_gp_likely_seasons: column is NULL");
+    *column = j;
     if (j < 0) return CT_OK;
-    const bool time = d == 1 && model->inputs && model->inputs[j].kind == CT_COLUMN_TIME;
-    const ct_status s = ct__find_seasons_of(X, j, y, model->transform, season, count);
-    if (!time && *count && season[0].power < STRONG) *count = 0;
+    const ct_status s = ct__find_seasons_of(X, j, y, of.transform, season, count);
+    const bool time = d == 1 && of.inputs && of.inputs[j].kind == CT_COLUMN_TIME;
+    if (!time && count && *count && season[0].power < STRONG) *count = 0;
     return s;
 }
 

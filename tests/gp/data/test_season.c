@@ -352,6 +352,41 @@ static void periods_are_no_aliases(void **state)
     gp_data_free(&few);
 }
 
+/* The forecast of the last tenth is that of a model of the other rows, and decides with AICc. */
+static void forecasts_decide(void **state)
+{
+    (void)state;
+    const ct_gp_options timed = { .priors = CT_PRIORS_WEAK,
+                                  .inputs = time_column,
+                                  .output = time_column + 1 };
+    gp_data s = series(120, false, 0.3, week);
+    const ct_gp_choose_options options = { .as_fitted = true };
+    ct_gp_choice choice;
+    ct_gp *gp;
+    assert_ok(ct_gp_choose(s.X, s.y, &timed, &options, &gp, &choice), ct_message(device));
+    assert_true(choice.forecasts);
+    const ct_gp_tried *best = &choice.tried[choice.best];
+    for (int k = 0; k < choice.count; k++) {
+        const ct_gp_tried *t = &choice.tried[k];
+        assert_true(t->criterion / 240 + t->forecast >= best->criterion / 240 + best->forecast);
+    }
+    int64_t rows[12];
+    for (int i = 0; i < 12; i++) rows[i] = 108 + i;
+    ct_tensor *X = ct_tensor_slice(s.X, 0, 108, 120, 1), *y = ct_tensor_slice(s.y, 0, 108, 120, 1),
+              *mean = ct_empty(device, CT_F64, ct_shape1(12)),
+              *variance = ct_empty(device, CT_F64, ct_shape1(12));
+    assert_ok(ct_gp_remove(gp, rows, 12), ct_message(device));
+    assert_ok(ct_gp_predict_noisy(gp, X, mean, variance), ct_message(device));
+    double m[12], v[12], of[12], loss = 0;
+    assert_true(!ct_read(mean, m, sizeof m) && !ct_read(variance, v, sizeof v) && !ct_read(y, of, sizeof of));
+    for (int i = 0; i < 12; i++)
+        loss += 0.5 * (log(2 * acos(-1) * v[i]) + (of[i] - m[i]) * (of[i] - m[i]) / v[i]) / 12;
+    assert_close(best->forecast, loss, 1e-8, 0);
+    ct_release(X), ct_release(y), ct_release(mean), ct_release(variance);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 /* -- what is refused, and failing allocations ------------------------------------------------------------ */
 
 static void refusals(void **state)
@@ -367,6 +402,18 @@ static void refusals(void **state)
     assert_failed(ct_find_seasons(s.X, 0, s.y, NULL, &count), device, CT_EINVAL, "NULL");
     assert_failed(ct_find_seasons(s.X, 0, s.y, season, NULL), device, CT_EINVAL, "NULL");
     assert_failed(ct_find_seasons(s.X, 1, s.y, season, &count), device, CT_EINVAL, "column 1 of 1");
+    int64_t column;
+    const ct_gp_options model = { .inputs = time_column };
+    assert_status(ct_gp_likely_seasons(NULL, NULL, &model, season, &count, &column), CT_EINVAL, "");
+    assert_failed(ct_gp_likely_seasons(s.X, NULL, &model, season, &count, &column), device, CT_EINVAL,
+                  "NULL");
+    assert_failed(ct_gp_likely_seasons(NULL, s.y, &model, season, &count, &column), device, CT_EINVAL,
+                  "NULL");
+    assert_failed(ct_gp_likely_seasons(s.X, s.y, &model, NULL, &count, &column), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_likely_seasons(s.X, s.y, &model, season, NULL, &column), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_likely_seasons(s.X, s.y, &model, season, &count, NULL), device, CT_EINVAL, "NULL");
+    assert_int_equal(ct_gp_likely_seasons(s.X, s.y, NULL, season, &count, &column), CT_OK);
+    assert_int_equal(column, 0);
     assert_failed(ct_find_seasons(s.X, -1, s.y, season, &count), device, CT_EINVAL, "column -1");
     assert_failed(ct_find_seasons(s.X, 0, one.y, season, &count), device, CT_ESHAPE, "rows");
     assert_failed(ct_find_seasons(s.y, 0, s.y, season, &count), device, CT_ESHAPE, "(n, d)");
@@ -451,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_season_of_one_column),
         cmocka_unit_test(periods_begin_at_seasons),
         cmocka_unit_test(periods_are_no_aliases),
+        cmocka_unit_test(forecasts_decide),
         cmocka_unit_test(refusals),
         cmocka_unit_test(every_allocation_may_fail),
     };
