@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "failure.h"
+#include "names.h"
 #include "open.h"
 #include "options.h"
 #include "score.h"
@@ -32,7 +33,7 @@ static const char *value_text(ctgp *c, const span *s, double value)
 {
     char text[CT_TIME_TEXT];
     if (s->input->levels) return value < 0 ? "" : s->input->levels[(int64_t)value];
-    if (s->input->kind == CT_COLUMN_NUMBER) return number_text(c, value);
+    if (is_number(s->input)) return number_text(c, value);
     return ct_time_write(value, text), text_of(c, "%s", text);
 }
 

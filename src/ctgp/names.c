@@ -23,6 +23,8 @@ const char *param_label(ctgp *c, const ct_gp *gp, int64_t i)
     return text_of(c, "%.*s%s]", (int)(of - name), name, ct_gp_input(gp, strtol(of, NULL, 10))->name);
 }
 
+bool is_number(const ct_column *c) { return c->kind != CT_COLUMN_CATEGORY && c->kind != CT_COLUMN_TIME; }
+
 const char *kind_name(ct_column_kind kind)
 {
     static const char *const names[] = { [CT_COLUMN_NUMBER] = "number",

@@ -8,6 +8,8 @@
 const char *kernel_text(ctgp *c, const ct_gp *gp);
 /* The name of a parameter, with that of its column in place of the number: "rbf.lengthscale[rooms]". */
 const char *param_label(ctgp *c, const ct_gp *gp, int64_t i);
+/* Whether a column holds numbers, in whatever unit, and no levels and no times. */
+bool is_number(const ct_column *c);
 const char *kind_name(ct_column_kind kind);
 const char *outputs_name(ct_outputs_kind kind); /* "each", "shared", "joint" */
 const char *precision_name(ct_precision precision);

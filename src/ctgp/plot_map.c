@@ -7,6 +7,7 @@
 
 #include "context.h"
 #include "failure.h"
+#include "names.h"
 #include "plot_band.h"
 #include "plot_points.h"
 #include "plot_tics.h"
@@ -40,7 +41,7 @@ bool find_map(const page *g, const char *names, int64_t sides[2])
     if (n != 2) return false;
     const span *x = &g->spans[sides[0]], *y = &g->spans[sides[1]];
     const int64_t other[2] = { sides[1], sides[0] };
-    const bool numbers = x->input->kind + y->input->kind == 2 * CT_COLUMN_NUMBER;
+    const bool numbers = is_number(x->input) && is_number(y->input);
     if (names && (x->levels || y->levels || x->lo == x->hi || y->lo == y->hi))
         fail(g->c, CODE_DATA, "--map %s: a map needs two inputs with more than two numbers", names);
     if (!names && (is_geographic(g, other) || is_plane(g, other))) memcpy(sides, other, sizeof other);

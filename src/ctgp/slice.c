@@ -9,6 +9,7 @@
 #include "context.h"
 #include "failure.h"
 #include "learned.h"
+#include "names.h"
 #include "numbers.h"
 
 /* -- inputs ---------------------------------------------------------------------------------------------- */
@@ -81,8 +82,7 @@ span *spans_of(ctgp *c, const frame *f, ct_gp *gp)
         const bool scaled = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
         find_waves(gp, j, scaled ? sqrt(moments_of(model + j, ct_gp_points(gp), d).variance) : 1, s);
         s->gap = 1, s->levels = s->input->n_levels, s->names = s->input->levels;
-        if (s->input->kind == CT_COLUMN_NUMBER && are_ends(s, values, n, 1) &&
-            are_ends(s, model + j, ct_gp_points(gp), d))
+        if (is_number(s->input) && are_ends(s, values, n, 1) && are_ends(s, model + j, ct_gp_points(gp), d))
             set_two(c, s);
     }
     return all;

@@ -46,4 +46,18 @@ if [ -e /dev/full ]; then
     ln -s /dev/full full.csv
     bad 'a full disk' 4 'writing failed after' "$ctgp" grid binary.ctgp binary.csv --over age --out full.csv
 fi
+# -- missing cells -------------------------------------------------------------------------------------------
+
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 40; i++)
+    printf "%s,%g,%.4f\n", i % 5 ? i / 4 : "", i * 7 % 40, sin(i / 8) + i * 7 % 40 / 50 }' >gaps.csv
+ok 'a model that keeps missing cells' 'features=3 ' "$ctgp" fit gaps.csv --target y --missing keep \
+    --kernel 'scale * rbf(ard)' --quiet --max-iter 5
+ok 'over a column of numbers that lacks some' '^rows=5 ' \
+    "$ctgp" grid gaps.ctgp gaps.csv --over a --points 5 --out gaps_grid.csv
+that 'has numbers' sh -c 'sed -n 2p gaps_grid.csv | grep -qE "^0.25,[0-9.]+,0,"'
+"$ctgp" predict gaps.ctgp gaps_grid.csv --out p.csv >out 2>err
+that 'which predict reads alike' python3 -c 'import csv
+for a, b in zip(csv.DictReader(open("gaps_grid.csv")), csv.DictReader(open("p.csv")), strict=True):
+    assert abs(float(a["mean"]) - float(b["mean"])) < 1e-6, (a, b)'
+ok 'and plot draws' '^picture=gaps.svg$' "$ctgp" plot gaps.ctgp gaps.csv --out gaps.svg
 plan
