@@ -1,6 +1,8 @@
 /* ctgp predict: mean, standard deviation, intervals and quantiles at the rows of a CSV file. */
 #include "commands.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bands.h"
@@ -85,6 +87,25 @@ static void note_digits(ctgp *c, ct_gp *gp, const char *path)
             path, ct_gp_output(gp)->name);
 }
 
+/* A note on a row so far out that the digits of its input are coarse beside a length or period of the
+ * kernel. */
+static void note_far(const prediction *p, const ct_gp *gp)
+{
+    const double eps = ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON, least = 1e-3;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *of = ct_gp_param(gp, i);
+        for (int64_t k = 0; k < p->data.n_rows && of->unit == CT_UNIT_INPUT && of->column >= 0; k++) {
+            const double x = ct_table_at(p->data.table, p->data.rows[k], p->data.cols[1 + of->column]);
+            if (eps * fabs(x) <= least * of->value) continue;
+            note("%s, line %lld: '%s' is so large that its last digit is coarse beside %s, %.3g: the "
+                 "prediction has no digits",
+                 p->data.path, (long long)ct_table_line(p->data.table, p->data.rows[k]),
+                 ct_gp_input(gp, of->column)->name, of->name, of->value);
+            return;
+        }
+    }
+}
+
 static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE *out)
 {
     writer w = result_begin(c, out);
@@ -98,7 +119,7 @@ static void write_scores(ctgp *c, const model_file *m, const prediction *p, FILE
         learned += of.learned.n;
     }
     if (m->n > 1) end_outputs(&w);
-    for (int64_t k = 0; k < m->n; k++) note_digits(c, m->gp[k], m->path);
+    for (int64_t k = 0; k < m->n; k++) note_digits(c, m->gp[k], m->path), note_far(&p[k], m->gp[k]);
     result_end(&w);
     if (learned && !others)
         note("%s: the model learned these rows: new rows are predicted less well, as ctgp loo tells",

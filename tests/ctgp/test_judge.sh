@@ -240,6 +240,20 @@ that 'as if they were alone' cmp apart alone
 ok 'also in JSON' '"learned_rows": 60, "learned": \{"n": 60, ' \
     "$ctgp" predict train.ctgp both.csv --out p.csv --json
 
+# -- numbers without digits ----------------------------------------------------------------------------------
+
+awk 'BEGIN { print "t,y"; for (i = 0; i < 60; i++) printf "%d,%.9f\n", i, sin(i * 0.5235987756) }' >wave.csv
+"$ctgp" fit wave.csv --target y --kernel 'scale * periodic(period=12!) * rbf' --quiet --model wave.ctgp >out
+printf 't\n61\n1e16\n' >far.csv
+ok 'a row that is far out' '^mean,' "$ctgp" predict wave.ctgp far.csv
+coarse='is so large that its last digit is coarse beside periodic.period, 12: the prediction has no digits'
+that 'has a note' grep -qx "ctgp: far.csv, line 3: 't' $coarse" err
+printf 't,y\n0,1\n8e-8,1\n1,0.6\n' >close.csv
+"$ctgp" fit close.csv --target y --kernel 'scale(variance=1!) * rbf(lengthscale=1!)' --noise none --quiet \
+    --standardize no --mean zero --model close.ctgp >out
+ok 'a singular covariance' '^mean,' "$ctgp" predict close.ctgp <(printf 't\n0.5\n')
+that 'has one, too' grep -q "rounding leaves no digit of the standard deviations of 'y'" err
+
 # -- bounds of parameters ------------------------------------------------------------------------------------
 
 between() { python3 -c 'import json, sys
