@@ -8,18 +8,12 @@
 #include "gp/data/numbers.h"
 #include "gp/model/model.h"
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The rows of the last tenth are fold -1, each other row is one of its own. */
 static ct_status fold_of(const ct_gp *gp, int64_t column, int64_t *fold)
 {
     const int64_t n = gp->rows.n;
     double *x = ct__gp_column(gp->rows.X, column), *sorted = x ? ct__gp_column(gp->rows.X, column) : NULL;
-    if (sorted) qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    if (sorted) qsort(sorted, (size_t)n, sizeof *sorted, ct__rising);
     for (int64_t i = 0; i < n && sorted; i++) fold[i] = x[i] >= sorted[n - n / 10] ? -1 : i;
     const ct_status s = sorted ? CT_OK : CT_ENOMEM;
     free(x);
