@@ -31,7 +31,7 @@ ct_status ct__columns_check(ct_device *device, const ct_gp_options *o, int64_t d
         if (!c || sound(c)) continue;
         snprintf(input, sizeof input, "column %lld of inputs", (long long)j);
         return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_new: %s has no name, no such kind or form, or a NULL level",
+                              "ct_gp_new: %s has no name, no such kind or form, no fill or a NULL level",
                               j < d    ? input
                               : j == d ? "the output"
                                        : "noise_column");

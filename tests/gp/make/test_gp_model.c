@@ -503,8 +503,10 @@ static void columns_are_kept(void **state)
     inputs[0].name = "date";
     levels[1] = NULL;
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "column 1 of inputs");
-    inputs[1] = (ct_column){ .name = "wood", .kind = (ct_column_kind)3 };
+    inputs[1] = (ct_column){ .name = "wood", .kind = (ct_column_kind)(CT_COLUMN_ABSENT + 1) };
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no such kind");
+    inputs[1] = (ct_column){ .name = "wood", .kind = CT_COLUMN_FILLED, .fill = NAN };
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no fill");
     inputs[1] = (ct_column){ .name = "wood", .form = CT_TIME_EXCEL };
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no such kind or form");
     assert_refused(ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .output = &(ct_column){ .name = NULL } }),
