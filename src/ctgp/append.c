@@ -7,6 +7,7 @@
 #include "context.h"
 #include "failure.h"
 #include "frame.h"
+#include "missing.h"
 #include "model.h"
 #include "open.h"
 #include "options.h"
@@ -74,7 +75,7 @@ static void append(ctgp *c, const model_file *m, const char *path, const char *o
     if (!force) check_values(c, m, &r);
     check(c, ct_outputs_append(m->outputs, r.X, r.Y, r.noise));
     save_outputs(c, m->outputs, out, &saving);
-    frame_print_missing(c, &r.data, NULL, 0, "%lld of %lld rows are left out, a value is missing: %s%s");
+    print_missing(c, &r.data, NULL, 0, "%lld of %lld rows are left out, a value is missing: %s%s");
     say(stdout, "n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_outputs_values(m->outputs),
         (long long)r.data.n_rows, ct_outputs_nlml(m->outputs), out);
 }

@@ -165,8 +165,8 @@ learned fit_read_columns(ctgp *c, settings *s)
     source_close(c, text);
     frame_print_notes(&t.f);
     add_absent(c, &t);
-    drop_columns(c, s, &t);
-    if (!s->features) note_codes(s, &t);
+    t.d = drop_columns(c, s, &t.f, t.cols, t.d);
+    if (!s->features) note_codes(s, &t.f, t.cols, t.d);
     ct_column *inputs = take(c, t.d, sizeof *inputs, "columns");
     for (int64_t j = 0; j < t.d; j++) inputs[j] = *ct_table_column(t.f.table, t.cols[j]);
     s->gp.inputs = inputs;

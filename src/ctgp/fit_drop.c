@@ -76,14 +76,13 @@ static void note_left(const frame *f, const char *why, const left *l)
              l->names.list);
 }
 
-void drop_columns(ctgp *c, const settings *s, learned *t)
+int64_t drop_columns(ctgp *c, const settings *s, const frame *f, int64_t *cols, int64_t d)
 {
-    const frame *f = &t->f;
     const picks asked = frame_pick(c, f, s->categorical);
-    int64_t kept = 0, *cols = t->cols;
-    scaled *of = take(c, t->d, sizeof *of, "columns");
+    int64_t kept = 0;
+    scaled *of = take(c, d, sizeof *of, "columns");
     left constant = { 0 }, alike = { 0 };
-    for (int64_t j = 0; j < t->d; j++) {
+    for (int64_t j = 0; j < d; j++) {
         const char *name = ct_table_name(f->table, cols[j]);
         const bool keep = s->features || frame_has_name(f, asked.cols, asked.n, name);
         of[kept] = keep ? (scaled){ 0 } : scale(c, f, cols[j]);
@@ -96,10 +95,10 @@ void drop_columns(ctgp *c, const settings *s, learned *t)
         if (why) note("%s: column '%s' %s", f->path, name, why);
         if (!of[kept].constant && !why && like < 0) cols[kept++] = cols[j];
     }
-    t->d = kept;
     note_left(f, "the same value in every row", &constant);
     note_left(f, "another column on another scale", &alike);
     if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    return kept;
 }
 
 /* -- codes ----------------------------------------------------------------------------------------------- */
@@ -120,17 +119,17 @@ static int count_values(const frame *f, int64_t col, int most)
     return n;
 }
 
-void note_codes(const settings *s, const learned *t)
+void note_codes(const settings *s, const frame *f, const int64_t *cols, int64_t d)
 {
     enum { FEW = 3, MOST = 12, ROWS = 5 }; /* values, and rows for each of them */
     name_choice codes = { 0 };
-    for (int64_t j = 0; j < t->d; j++) {
-        const int n = count_values(&t->f, t->cols[j], MOST);
-        if (ct_table_column(t->f.table, t->cols[j])->kind == CT_COLUMN_NUMBER && n >= FEW &&
-            n * ROWS <= ct_table_rows(t->f.table))
-            add_name(&codes, ct_table_name(t->f.table, t->cols[j]));
+    for (int64_t j = 0; j < d; j++) {
+        const int n = count_values(f, cols[j], MOST);
+        if (ct_table_column(f->table, cols[j])->kind == CT_COLUMN_NUMBER && n >= FEW &&
+            n * ROWS <= ct_table_rows(f->table))
+            add_name(&codes, ct_table_name(f->table, cols[j]));
     }
     if (*codes.list && !s->categorical)
-        note("%s: few whole numbers: %s; --categorical NAME,... where they stand for classes", t->f.path,
+        note("%s: few whole numbers: %s; --categorical NAME,... where they stand for classes", f->path,
              codes.list);
 }

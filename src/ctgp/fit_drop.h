@@ -2,12 +2,14 @@
 #ifndef CTGP_FIT_DROP_H
 #define CTGP_FIT_DROP_H
 
-#include "fit_columns.h"
+#include "fit_options.h"
+#include "frame.h"
 
-/* Leaves out columns that are constant, that are another column on another scale, or whose texts name the
- * rows, each with a note; not those that --features or --categorical asks for. Fails where none is left. */
-void drop_columns(ctgp *c, const settings *s, learned *t);
+/* Leaves out of cols [d], features of a table, those that are constant, that are another column on another
+ * scale, or whose texts name the rows, each with a note; not those that --features or --categorical asks for.
+ * Returns how many are left, one at least. */
+int64_t drop_columns(ctgp *c, const settings *s, const frame *f, int64_t *cols, int64_t d);
 /* A note on columns of a few whole numbers, which may stand for classes. */
-void note_codes(const settings *s, const learned *t);
+void note_codes(const settings *s, const frame *f, const int64_t *cols, int64_t d);
 
 #endif

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "failure.h"
 #include "fit_test.h"
+#include "missing.h"
 #include "numbers.h"
 #include "target.h"
 
@@ -60,7 +61,7 @@ int64_t fit_choose_rows(ctgp *c, const settings *s, learned *t, int64_t targets,
     const int64_t d = t->d, *cols = t->cols, *of = t->targets;
     check_features(c, t);
     complete(c, t, targets, missing);
-    frame_print_missing(c, f, cols, d, "%lld of %lld rows are left out, a value is missing: %s%s");
+    print_missing(c, f, cols, d, "%lld of %lld rows are left out, a value is missing: %s%s");
     check_target(c, f, of[0], s->gp.transform);
     const int64_t all = f->n_rows;
     fit_hold_rows(c, s, f, h);

@@ -34,10 +34,6 @@ void frame_complete(ctgp *c, frame *f, const int64_t *cols, int64_t n);
 /* Keeps those of the chosen rows that have a value in `least` of `cols`, or more. CODE_DATA where one is
  * infinite. */
 void frame_keep(ctgp *c, frame *f, const int64_t *cols, int64_t n, int64_t least);
-/* If rows are not chosen, prints `text` on standard error with their number and that of all rows, and the
- * columns whose values are missing; and where one of `cols` [n], those of features, costs a tenth of the
- * rows, what keeps them. */
-void frame_print_missing(ctgp *c, const frame *f, const int64_t *cols, int64_t n, const char *text);
 /* The chosen rows of `cols`, (n_rows, n), in memory or as a tensor. */
 double *frame_values(ctgp *c, const frame *f, const int64_t *cols, int64_t n);
 ct_tensor *frame_tensor(ctgp *c, const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);

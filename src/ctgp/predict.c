@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "frame.h"
 #include "learned.h"
+#include "missing.h"
 #include "model.h"
 #include "open.h"
 #include "options.h"
@@ -132,8 +133,8 @@ static void predict(ctgp *c, const char *files[MOST_FILES], const char *keep, co
     const model_file m = model_open(c, files[0], false);
     const prediction *p = prediction_make(c, m.gp, m.n, files[1]);
     write_rows(c, &m, p, keep, b, out);
-    frame_print_missing(c, &p->data, NULL, 0,
-                        "%lld of %lld rows lack an input, so that their prediction is empty: %s%s");
+    print_missing(c, &p->data, NULL, 0,
+                  "%lld of %lld rows lack an input, so that their prediction is empty: %s%s");
     write_scores(c, &m, p, is_standard(out) ? stderr : stdout);
 }
 

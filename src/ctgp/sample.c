@@ -8,6 +8,7 @@
 #include "context.h"
 #include "failure.h"
 #include "frame.h"
+#include "missing.h"
 #include "model.h"
 #include "open.h"
 #include "options.h"
@@ -68,8 +69,7 @@ static void draw(ctgp *c, const request *r)
     if (given) add_noise(c, gp, X, given, r->seed, samples);
     check(c, ct_gp_untransform(gp, samples));
     write_draws(c, &data, samples, r->out);
-    frame_print_missing(c, &data, NULL, 0,
-                        "%lld of %lld rows lack an input, so that their draws are empty: %s%s");
+    print_missing(c, &data, NULL, 0, "%lld of %lld rows lack an input, so that their draws are empty: %s%s");
     say(is_standard(r->out) ? stderr : stdout, "samples=%ld of=%s rows=%lld out=%s\n", r->count,
         r->noisy ? "observations" : "function", (long long)data.n_rows, r->out);
 }

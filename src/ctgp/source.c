@@ -21,6 +21,15 @@ static void release_source(void *object)
     free(t);
 }
 
+/* Takes over the text in place of the one before. */
+static void take_text(source *t, memory_file *m)
+{
+    free(t->input);
+    t->input = m->text;
+    t->size = m->size;
+    m->text = NULL;
+}
+
 /* Standard input is read as it is, since it may be a socket, which cannot be opened by a name. */
 static void read_input(ctgp *c, source *t)
 {
@@ -29,11 +38,10 @@ static void read_input(ctgp *c, source *t)
     for (size_t got; (got = fread(block, 1, sizeof block, stdin)) > 0;) fwrite(block, 1, got, m->to);
     if (ferror(stdin)) fail(c, CODE_IO, "%s: %s", t->name, strerror(errno));
     memory_end(c, m, t->name);
-    t->input = m->text;
-    t->size = m->size;
-    m->text = NULL;
+    take_text(t, m);
 }
 
+/* Reads a table, and unpacks one that is compressed. */
 static void read_source(ctgp *c, source *t, const char *path)
 {
     if (is_standard(path)) {
@@ -42,6 +50,8 @@ static void read_source(ctgp *c, source *t, const char *path)
         check(c, ct_bytes_load(c->device, path, &t->file));
         t->size = t->file.size;
     }
+    memory_file *m = unpack(c, t->name, t->input ? t->input : t->file.data, t->size);
+    if (m) take_text(t, m);
 }
 
 /* Process 0 reads for all. */
@@ -51,8 +61,6 @@ source *source_open(ctgp *c, const char *path)
     *t = (source){ .name = is_standard(path) ? "standard input" : path, .device = c->device };
     const bool first = ct_comm_rank(many()) == 0;
     if (first) read_source(c, t, path);
-    t->data = t->input ? t->input : t->file.data;
-    if (first) unpack(c, t);
     many_share(c, &t->size, sizeof t->size);
     if (!first && !(t->input = malloc(t->size + 1)))
         fail(c, CODE_MEMORY, "%s: no memory for %zu bytes", t->name, t->size);

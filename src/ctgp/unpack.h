@@ -2,10 +2,10 @@
 #ifndef CTGP_UNPACK_H
 #define CTGP_UNPACK_H
 
-#include "source.h"
+#include "context.h"
 
-/* Replaces the text of a gzip file [RFC 1952] by what it holds. Leaves any other text alone, and every text
- * in a build without zlib. */
-void unpack(ctgp *c, source *t);
+/* What a gzip file of this name [RFC 1952] holds. NULL for any other text, and for every one in a build
+ * without zlib. */
+memory_file *unpack(ctgp *c, const char *name, const char *data, size_t size);
 
 #endif

@@ -240,6 +240,14 @@ const ct_column *ct__csv_asked(const ct__csv *r, const char *name)
     return NULL;
 }
 
+bool ct__csv_wanted(const ct__csv *r, const char *name)
+{
+    const ct_csv_options *o = r->options;
+    for (int64_t i = 0; o->only && i < o->n_only; i++)
+        if (!strcmp(o->only[i], name)) return true;
+    return !o->only;
+}
+
 /* Calls `what` for each of these columns. */
 static ct_status each_column(reading *g, ct_status (*what)(reading *g, int64_t col))
 {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "csv_kinds.h"
-#include "csv_rows.h"
 #include "gp/data/numbers.h"
 
 /* The mean of a column's cells; NaN where none is missing, or none is there. */

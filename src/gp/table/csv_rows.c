@@ -98,14 +98,6 @@ static void keep_text(ct_table *t, int64_t col, const field *f)
     t->texts[t->rows * t->cols + col] = to;
 }
 
-bool ct__csv_wanted(const reader *r, const char *name)
-{
-    const ct_csv_options *o = r->options;
-    for (int64_t i = 0; o->only && i < o->n_only; i++)
-        if (!strcmp(o->only[i], name)) return true;
-    return !o->only;
-}
-
 static bool of_text(ct_column_kind kind) { return kind == CT_COLUMN_CATEGORY || kind == CT_COLUMN_TIME; }
 
 /* Marks the columns that the caller wants as something other than numbers. */

@@ -5,8 +5,6 @@
 #include "csv_field.h"
 #include "table.h"
 
-/* Whether the caller wants the values of the column. */
-bool ct__csv_wanted(const ct__csv *r, const char *name);
 /* Reads the text from r->at on into an empty table. */
 ct_status ct__csv_rows(ct__csv *r, ct_table *t);
 

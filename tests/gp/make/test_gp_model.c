@@ -421,9 +421,10 @@ static void noise_of_steps(void **state)
     const double step[] = { 0, 0.01, 0.1, 10 }; /* of a target of deviation 1; 10: two values */
     for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
         gp_data s = gp_data_new(device, CT_F64, 40, 1);
-        double mean, spread, *y = ct_tensor_data(s.y);
+        double mean, spread, *y = s.y_host;
         for (int i = 0; i < 40 && step[k] > 0; i++)
             y[i] = step[k] < 1 ? step[k] * round(y[i] / step[k]) : step[k] * (y[i] > 0);
+        assert_int_equal(ct_write(s.y, y, 40 * sizeof *y), CT_OK);
         ct__gp_column_moments(y, 40, 1, &mean, &spread);
         ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
         assert_prior(gp, "noise.variance", CT_PRIOR_CAUCHY_LOWER, 0.1 * spread * spread);
