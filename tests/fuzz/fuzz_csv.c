@@ -17,6 +17,8 @@ static void check_column(const ct_table *t, int64_t col, bool unseen)
         if (!strcmp(c->levels[i - 1], c->levels[i])) __builtin_trap();
     for (int64_t i = 0; i < ct_table_rows(t); i++) {
         const double x = ct_table_at(t, i, col);
+        if (isnan(x) && (c->kind == CT_COLUMN_FILLED || c->kind == CT_COLUMN_ABSENT)) __builtin_trap();
+        if (c->kind == CT_COLUMN_ABSENT && x != 0 && x != 1) __builtin_trap();
         if (isnan(x)) continue;
         if (c->kind == CT_COLUMN_CATEGORY &&
             !(x >= (unseen ? -1 : 0) && x < (double)c->n_levels && x == floor(x)))
@@ -49,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .columns = asked,
                                .n_columns = data[2] & 2 ? 4 : 0,
                                .unseen = data[2] & 4,
+                               .keep_missing = data[1] / 9 % 2,
                                .texts = data[2] & 8,
                                .dates = (ct_time_form)(data[2] / 16 % (CT_TIME_EXCEL + 1)) };
     ct_table *t = ct_csv_parse(dev, (const char *)data + 3, size - 3, &options);

@@ -22,7 +22,7 @@ typedef struct ct_column {
 } ct_column;
 
 /* The fewest letters that are inserted, left out, changed or swapped with the next to make one name of the
- * other, in any case [Damerau 1964]. INT_MAX for a name of more than 48 bytes. No argument may be NULL. */
+ * other, in any case [Damerau 1964]. INT_MAX for NULL and for a name of more than 48 bytes. */
 CT_API int ct_name_distance(const char *a, const char *b);
 /* Whether a name at this distance is likely the one that was meant: at most every third letter of `asked` is
  * wrong. */

@@ -13,7 +13,7 @@ static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((
 
 int ct_name_distance(const char *a, const char *b)
 {
-    const int n = (int)strnlen(a, MOST + 1), m = (int)strnlen(b, MOST + 1);
+    const int n = a ? (int)strnlen(a, MOST + 1) : MOST + 1, m = b ? (int)strnlen(b, MOST + 1) : MOST + 1;
     int d[MOST + 1][MOST + 1]; /* of the first i letters of a from the first j of b */
     if (n > MOST || m > MOST) return INT_MAX;
     for (int i = 0; i <= n; i++) {
@@ -30,5 +30,5 @@ int ct_name_distance(const char *a, const char *b)
 
 bool ct_name_is_near(const char *asked, int distance)
 {
-    return distance <= ((int)strnlen(asked, MOST) + 1) / 3;
+    return asked && distance <= ((int)strnlen(asked, MOST) + 1) / 3;
 }
