@@ -1,5 +1,4 @@
 /* Kernels from text: recursive descent over the grammar of kernel.h. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,24 +210,6 @@ static kernel_node *insert(ct__scan *p, int at, ct_cov_code code, const char *pl
     return n;
 }
 
-static void unknown_kernel(ct__scan *p, const char *place, const char *word)
-{
-    char known[200];
-    ct__text t = { known, sizeof known, 0 };
-    int nearest = 0, least = INT_MAX;
-    for (int code = 0; code <= CT_COV_SCALE; code++) {
-        const int distance = ct_name_distance(word, ct__kernel_kinds[code].text);
-        if (distance < least) nearest = code, least = distance;
-        ct__text_add(&t, "%s%s", code ? ", " : "", ct__kernel_kinds[code].text);
-    }
-    if (ct_name_is_near(word, least)) ct__text_add(&t, ": did you mean %s?", ct__kernel_kinds[nearest].text);
-    if (*word)
-        ct__scan_fail(p, CT_EFORMAT, place, "no kernel \"%s\"; there are %s", word, known);
-    else
-        ct__scan_fail(p, CT_EFORMAT, place,
-                      *place ? "expected a kernel or \"(\"" : "the text ends where a kernel is expected");
-}
-
 /* Reads a profile or "scale", with its options. True: it is a scale, inserted as node `front`. */
 static bool term(ct__scan *p, int front)
 {
@@ -237,7 +218,7 @@ static bool term(ct__scan *p, int front)
     int code = 0;
     while (code <= CT_COV_SCALE && strcmp(word, ct__kernel_kinds[code].text)) code++;
     if (code > CT_COV_SCALE) {
-        unknown_kernel(p, place, word);
+        ct__scan_no_kernel(p, place, word);
         return false;
     }
     const bool scale = code == CT_COV_SCALE;

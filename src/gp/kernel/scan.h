@@ -36,6 +36,8 @@ const char *ct__scan_behind_quotes(const char *text);
 int64_t ct__scan_find_column(const ct__scan *p, const char *text, const char *end);
 /* Fails, and lists the columns. */
 void ct__scan_no_column(ct__scan *p, const char *place);
+/* Fails for a word that is no profile, and lists these; for no word at all. */
+void ct__scan_no_kernel(ct__scan *p, const char *place, const char *word);
 /* Reads a valid value of param as its start, and an optional "!", which fixes it. */
 void ct__scan_value(ct__scan *p, ct_param *param);
 /* Writes three lines: `subject` and the error, an excerpt of the text, and a caret under the place. */

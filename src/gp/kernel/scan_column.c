@@ -1,6 +1,7 @@
-/* Columns by their names or numbers. */
+/* Columns by their names or numbers, and names that are not there. */
 #include <string.h>
 
+#include "kernel_tree.h"
 #include "scan.h"
 #include "text.h"
 
@@ -42,4 +43,23 @@ void ct__scan_no_column(ct__scan *p, const char *place)
                   t.length < t.size ? "" : "...");
     for (char *c = p->what; *c; c++)
         if ((unsigned char)*c < ' ') *c = ' ';
+}
+
+void ct__scan_no_kernel(ct__scan *p, const char *place, const char *word)
+{
+    char known[200];
+    ct__text t = { known, sizeof known, 0 };
+    const char *nearest = "";
+    for (int code = 0; code <= CT_COV_SCALE; code++) {
+        const char *text = ct__kernel_kinds[code].text;
+        if (ct_name_distance(word, text) < ct_name_distance(word, nearest)) nearest = text;
+        ct__text_add(&t, "%s%s", code ? ", " : "", text);
+    }
+    if (ct_name_is_near(word, ct_name_distance(word, nearest)))
+        ct__text_add(&t, ": did you mean %s?", nearest);
+    const char *none = *place ? "expected a kernel or \"(\"" : "the text ends where a kernel is expected";
+    if (*word)
+        ct__scan_fail(p, CT_EFORMAT, place, "no kernel \"%s\"; there are %s", word, known);
+    else
+        ct__scan_fail(p, CT_EFORMAT, place, "%s", none);
 }
