@@ -78,6 +78,7 @@ static void note_left(const frame *f, const char *why, const left *l)
 
 int64_t drop_columns(ctgp *c, const settings *s, const frame *f, int64_t *cols, int64_t d)
 {
+    const owned *before = c->owned; /* the scaled columns take as much memory as the table */
     const picks asked = frame_pick(c, f, s->categorical);
     int64_t kept = 0;
     scaled *of = take(c, d, sizeof *of, "columns");
@@ -98,6 +99,7 @@ int64_t drop_columns(ctgp *c, const settings *s, const frame *f, int64_t *cols, 
     note_left(f, "the same value in every row", &constant);
     note_left(f, "another column on another scale", &alike);
     if (!kept) fail(c, CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    give_back(c, before);
     return kept;
 }
 

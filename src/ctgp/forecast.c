@@ -81,6 +81,9 @@ static void forecast(ctgp *c, const request *r)
     const char **place = sheet_texts(c, &to, input->name);
     for (int64_t i = 0; i < steps; i++) {
         x[i] = spacing_next(&of.space, of.x[of.n - 1], i + 1);
+        if (!isfinite(x[i]))
+            fail(c, CODE_USAGE, "row %lld of the forecast lies beyond the year 9999: ask for fewer",
+                 (long long)i + 1);
         place[i] = place_text(c, input, x[i]);
     }
     if (!of.space.even)

@@ -100,6 +100,8 @@ bad 'a time that is none' 1 "--until: 'soon' is no time, as 'when' is" \
     "$ctgp" forecast months.ctgp --until soon
 bad 'a time in the past' 1 "the next row of 'when' comes later" "$ctgp" forecast months.ctgp --until 2020-01
 bad 'too far' 1 'more than a million rows' "$ctgp" forecast uneven.ctgp --until 1e9
+bad 'beyond the calendar' 1 'row [0-9]+ of the forecast lies beyond the year 9999' \
+    "$ctgp" forecast months.ctgp --steps 200000
 bad 'both' 1 'leave --steps out, or --until' "$ctgp" forecast uneven.ctgp --until 20 --steps 3
 bad 'no room' 1 'no room for forecasts of 30 rows' "$ctgp" forecast months.ctgp --steps 30 --origins 3
 plan
